@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Departure: a task sleeps, dies, or is taken out for a change. A sleeper that owes time may stay queued until the
+//! others have caught up (DELAY_DEQUEUE): then its dequeue is completed by the pick that falls on it.
+
+use super::avg_vruntime::{entity_eligible, update_entity_lag};
+use super::enqueue::cfs_rq_is_idle;
+use super::load::update_load_sub;
+use super::pick::clear_buddies;
+use super::timeline::__dequeue_entity;
+use super::update_curr::{update_curr, update_curr_eevdf};
+use crate::WARN_ON_ONCE;
+use crate::core::__block_task;
+use crate::features::SchedFeat;
+use crate::sched::{
+    CfsRq, QueueFlags, Rq, SchedEntity, TASK_ON_RQ_QUEUED, TaskStruct, cfs_rq_of, entity_is_task,
+    for_each_sched_entity, is, rq_of, sub_nr_running, task_has_idle_policy, task_of,
+};
+use crate::sync::Ordering;
+use crate::trace::{Counter, Hooks, Site};
+
+/// set_delayed(): `se` sleeps but stays; on no level does it count as runnable any longer.
+fn set_delayed<'a, H: Hooks>(se: &'a SchedEntity<'a, H>) {
+    se.sched_delayed.set(true);
+
+    if !entity_is_task(se) {
+        return;
+    }
+    rq_of(cfs_rq_of(se)).count(Counter::SetDelayed);
+
+    for se in for_each_sched_entity(se) {
+        let cfs_rq = cfs_rq_of(se);
+        cfs_rq.h_nr_runnable.set(cfs_rq.h_nr_runnable.get().wrapping_sub(1));
+    }
+}
+
+/// clear_delayed(): it was woken, or is gone for good.
+pub(super) fn clear_delayed<'a, H: Hooks>(se: &'a SchedEntity<'a, H>) {
+    se.sched_delayed.set(false);
+
+    if !entity_is_task(se) {
+        return;
+    }
+    rq_of(cfs_rq_of(se)).count(Counter::ClearDelayed);
+
+    for se in for_each_sched_entity(se) {
+        let cfs_rq = cfs_rq_of(se);
+        cfs_rq.h_nr_runnable.set(cfs_rq.h_nr_runnable.get().wrapping_add(1));
+    }
+}
+
+/// account_entity_dequeue(): the level's weight and count.
+fn account_entity_dequeue<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, se: &'a SchedEntity<'a, H>) {
+    let rq = rq_of(cfs_rq);
+    WARN_ON_ONCE!(rq.hooks(), !core::ptr::eq(cfs_rq, cfs_rq_of(se)));
+    update_load_sub(&cfs_rq.load, se.load.weight.get());
+    if entity_is_task(se) {
+        rq.cfs_tasks.list_del_init(se);
+    }
+    cfs_rq.nr_queued.set(cfs_rq.nr_queued.get().wrapping_sub(1));
+}
+
+/// dequeue_entity(): `se` leaves its level.
+fn dequeue_entity<'a, H: Hooks>(
+    cfs_rq: &'a CfsRq<'a, H>,
+    se: &'a SchedEntity<'a, H>,
+    _flags: QueueFlags,
+) {
+    se.on_rq.set(false);
+    account_entity_dequeue(cfs_rq, se);
+}
+
+/// dequeue_hierarchy(): `p` leaves its level, and every level above that is empty then leaves the next.
+fn dequeue_hierarchy<'a, H: Hooks>(p: &'a TaskStruct<'a, H>, flags: QueueFlags) {
+    let mut flags = flags;
+    let task_sleep = flags.contains(QueueFlags::DEQUEUE_SLEEP);
+    let task_delayed = flags.contains(QueueFlags::DEQUEUE_DELAYED);
+    let mut h_nr_runnable = 0;
+    let mut h_nr_idle = u32::from(task_has_idle_policy(p));
+    let mut dequeue = true;
+
+    if task_sleep || task_delayed || !p.se.sched_delayed.get() {
+        h_nr_runnable = 1;
+    }
+
+    for se in for_each_sched_entity(&p.se) {
+        let cfs_rq = cfs_rq_of(se);
+
+        update_curr(cfs_rq, Site::DequeueHierarchy);
+
+        if dequeue {
+            dequeue_entity(cfs_rq, se, flags);
+            // The parent stays if it has others.
+            if cfs_rq.load.weight.get() != 0 {
+                dequeue = false;
+            }
+        }
+
+        cfs_rq.h_nr_runnable.set(cfs_rq.h_nr_runnable.get().wrapping_sub(h_nr_runnable));
+        cfs_rq.h_nr_queued.set(cfs_rq.h_nr_queued.get().wrapping_sub(1));
+        cfs_rq.h_nr_idle.set(cfs_rq.h_nr_idle.get().wrapping_sub(h_nr_idle));
+
+        if cfs_rq_is_idle(cfs_rq) {
+            h_nr_idle = 1;
+        }
+
+        flags |= QueueFlags::DEQUEUE_SLEEP;
+        flags &= !(QueueFlags::DEQUEUE_DELAYED | QueueFlags::DEQUEUE_SPECIAL);
+    }
+}
+
+/// __dequeue_task(): what completing a delayed dequeue needs, too. False: delayed, the task is still queued. After a
+/// completed delayed dequeue the task may belong to another CPU: it must not be looked at again.
+pub fn __dequeue_task<'a, H: Hooks>(
+    rq: &'a Rq<'a, H>,
+    p: &'a TaskStruct<'a, H>,
+    flags: QueueFlags,
+) -> bool {
+    let se = &p.se;
+    let cfs_rq = &rq.cfs;
+    let task_sleep = flags.contains(QueueFlags::DEQUEUE_SLEEP);
+    let task_delayed = flags.contains(QueueFlags::DEQUEUE_DELAYED);
+
+    rq.count(Counter::DequeueTask);
+
+    clear_buddies(cfs_rq, se);
+
+    if flags.contains(QueueFlags::DEQUEUE_CHARGED) {
+        rq.count(Counter::DequeueChargeSkipped);
+    } else {
+        update_curr_eevdf(
+            cfs_rq,
+            if task_delayed { Site::DequeueTaskPick } else { Site::DequeueTask },
+        );
+    }
+    update_entity_lag(cfs_rq, se);
+
+    if task_delayed {
+        WARN_ON_ONCE!(rq.hooks(), !se.sched_delayed.get());
+    } else {
+        let mut delay = task_sleep;
+        // A delayed sleeper may be woken for nothing; special states must not be, nor may one that is throttled stay.
+        if flags.intersects(QueueFlags::DEQUEUE_SPECIAL | QueueFlags::DEQUEUE_THROTTLE) {
+            delay = false;
+        }
+
+        WARN_ON_ONCE!(rq.hooks(), delay && se.sched_delayed.get());
+
+        if rq.machine.sched_feat(SchedFeat::DELAY_DEQUEUE) && delay && !entity_eligible(cfs_rq, se)
+        {
+            set_delayed(se);
+            return false;
+        }
+    }
+
+    dequeue_hierarchy(p, flags);
+
+    if rq.machine.sched_feat(SchedFeat::PLACE_REL_DEADLINE) && !task_sleep {
+        se.deadline.set(se.deadline.get().wrapping_sub(se.vruntime.get()));
+        se.rel_deadline.set(true);
+    }
+    if !is(cfs_rq.curr.get(), se) {
+        __dequeue_entity(cfs_rq, se);
+    }
+
+    sub_nr_running(rq, 1);
+
+    if task_delayed {
+        clear_delayed(se);
+
+        WARN_ON_ONCE!(rq.hooks(), !task_sleep);
+        WARN_ON_ONCE!(rq.hooks(), task_of(se).on_rq.load(Ordering::Relaxed) != TASK_ON_RQ_QUEUED);
+
+        // What block_task() left out. The last: p may be gone afterwards.
+        __block_task(rq, p);
+    }
+
+    true
+}
+
+/// dequeue_task_fair(): the dequeue_task method. False: delayed.
+pub fn dequeue_task_fair<'a, H: Hooks>(
+    rq: &'a Rq<'a, H>,
+    p: &'a TaskStruct<'a, H>,
+    flags: QueueFlags,
+) -> bool {
+    rq.count(Counter::DequeueTaskFair);
+
+    __dequeue_task(rq, p, flags)
+}

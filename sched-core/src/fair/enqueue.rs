@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Arrival: a task is woken, is new, or comes back from a change.
+
+use super::avg_vruntime::update_entity_lag;
+use super::dequeue::clear_delayed;
+use super::load::{NICE_0_LOAD, update_load_add};
+use super::place::place_entity;
+use super::reweight::{__calc_prop_weight, reweight_eevdf};
+use super::timeline::{__dequeue_entity, __enqueue_entity};
+use super::update_curr::{update_curr, update_curr_eevdf};
+use crate::WARN_ON_ONCE;
+use crate::patches::Patches;
+use crate::sched::{
+    CfsRq, QueueFlags, Rq, SchedEntity, TaskStruct, add_nr_running, cfs_rq_of, entity_is_task,
+    for_each_sched_entity, is, rq_of, task_has_idle_policy,
+};
+use crate::trace::{Counter, Hooks, Site};
+
+/// cfs_rq_is_idle(): the queue belongs to a SCHED_IDLE group.
+#[inline(always)]
+pub(super) fn cfs_rq_is_idle<H: Hooks>(cfs_rq: &CfsRq<'_, H>) -> bool {
+    cfs_rq.idle.get() > 0
+}
+
+/// account_entity_enqueue(): the level's weight and count.
+fn account_entity_enqueue<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, se: &'a SchedEntity<'a, H>) {
+    let rq = rq_of(cfs_rq);
+    WARN_ON_ONCE!(rq.hooks(), !core::ptr::eq(cfs_rq, cfs_rq_of(se)));
+    update_load_add(&cfs_rq.load, se.load.weight.get());
+    if entity_is_task(se) {
+        rq.cfs_tasks.list_add(se);
+    }
+    cfs_rq.nr_queued.set(cfs_rq.nr_queued.get() + 1);
+}
+
+/// enqueue_entity(): `se` joins its level.
+fn enqueue_entity<'a, H: Hooks>(
+    cfs_rq: &'a CfsRq<'a, H>,
+    se: &'a SchedEntity<'a, H>,
+    flags: QueueFlags,
+) {
+    account_entity_enqueue(cfs_rq, se);
+
+    // What ran on another CPU is not cache hot here.
+    if flags.contains(QueueFlags::ENQUEUE_MIGRATED) {
+        se.exec_start.set(0);
+    }
+
+    se.on_rq.set(true);
+}
+
+/// requeue_delayed_entity(): a task is woken whose dequeue was delayed: it is there already. Its lag is brought up to
+/// date; where that is limited it is placed anew.
+pub fn requeue_delayed_entity<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, se: &'a SchedEntity<'a, H>) {
+    let rq = rq_of(cfs_rq);
+    rq.count(Counter::RequeueDelayedEntity);
+
+    WARN_ON_ONCE!(rq.hooks(), !se.sched_delayed.get());
+    WARN_ON_ONCE!(rq.hooks(), !se.on_rq.get());
+
+    if update_entity_lag(cfs_rq, se) {
+        rq.count(Counter::RequeuePlaced);
+        cfs_rq.h_nr_queued.set(cfs_rq.h_nr_queued.get() - 1);
+        if !is(cfs_rq.curr.get(), se) {
+            __dequeue_entity(cfs_rq, se);
+        }
+        place_entity(cfs_rq, se, QueueFlags::empty());
+        if !is(cfs_rq.curr.get(), se) {
+            __enqueue_entity(cfs_rq, se);
+        }
+        cfs_rq.h_nr_queued.set(cfs_rq.h_nr_queued.get() + 1);
+    }
+
+    clear_delayed(se);
+}
+
+/// enqueue_hierarchy(): `p` joins its level, and every level above that was empty joins the next. Returns the flat
+/// weight.
+fn enqueue_hierarchy<'a, H: Hooks>(p: &'a TaskStruct<'a, H>, flags: QueueFlags) -> u64 {
+    let mut flags = flags;
+    let mut weight = NICE_0_LOAD;
+    let task_new = !flags.contains(QueueFlags::ENQUEUE_WAKEUP);
+    let mut h_nr_idle = u32::from(task_has_idle_policy(p));
+    let mut h_nr_runnable = 1;
+
+    if task_new && p.se.sched_delayed.get() {
+        h_nr_runnable = 0;
+    }
+
+    for se in for_each_sched_entity(&p.se) {
+        let cfs_rq = cfs_rq_of(se);
+
+        update_curr(cfs_rq, Site::EnqueueHierarchy);
+
+        if !se.on_rq.get() {
+            enqueue_entity(cfs_rq, se, flags);
+        }
+
+        cfs_rq.h_nr_runnable.set(cfs_rq.h_nr_runnable.get().wrapping_add(h_nr_runnable));
+        cfs_rq.h_nr_queued.set(cfs_rq.h_nr_queued.get() + 1);
+        cfs_rq.h_nr_idle.set(cfs_rq.h_nr_idle.get().wrapping_add(h_nr_idle));
+
+        if cfs_rq_is_idle(cfs_rq) {
+            h_nr_idle = 1;
+        }
+
+        weight = __calc_prop_weight(cfs_rq, se, weight);
+
+        flags = QueueFlags::ENQUEUE_WAKEUP;
+    }
+
+    weight
+}
+
+/// enqueue_task_fair(): the enqueue_task method.
+pub fn enqueue_task_fair<'a, H: Hooks>(
+    rq: &'a Rq<'a, H>,
+    p: &'a TaskStruct<'a, H>,
+    flags: QueueFlags,
+) {
+    let se = &p.se;
+    let cfs_rq = &rq.cfs;
+
+    // What undoes 333238da9a19 leaves this charge out for a delayed task.
+    let uncharged = flags.contains(QueueFlags::ENQUEUE_DELAYED)
+        && rq.machine.patch(Patches::NO_CHARGE_BEFORE_REQUEUE);
+    if !uncharged {
+        update_curr_eevdf(cfs_rq, Site::EnqueueTaskFair);
+    }
+
+    if flags.contains(QueueFlags::ENQUEUE_DELAYED) {
+        requeue_delayed_entity(cfs_rq, se);
+        return;
+    }
+
+    rq.count(Counter::EnqueueTaskFair);
+
+    // The running task comes back from a change: it is placed while its weight is still in V.
+    let curr = is(cfs_rq.curr.get(), se);
+    if curr {
+        place_entity(cfs_rq, se, flags);
+    }
+
+    if se.on_rq.get() && se.sched_delayed.get() {
+        requeue_delayed_entity(cfs_rq, se);
+    }
+
+    let weight = enqueue_hierarchy(p, flags);
+
+    if !curr {
+        reweight_eevdf(cfs_rq, se, weight, false);
+        place_entity(cfs_rq, se, flags | QueueFlags::ENQUEUE_QUEUED);
+        __enqueue_entity(cfs_rq, se);
+    }
+
+    add_nr_running(rq, 1);
+}
