@@ -11,12 +11,17 @@ use crate::fair::load::{
     LoadWeight, SCHED_PRIO_TO_WEIGHT, SCHED_PRIO_TO_WMULT, WEIGHT_IDLEPRIO, WMULT_IDLEPRIO,
     scale_load,
 };
+use crate::fair::load_avg::{
+    __update_blocked_fair, init_entity_runnable_average, migrate_task_rq_fair,
+    post_init_entity_util_avg, set_task_rq_fair, task_dead_fair,
+};
 use crate::fair::pick::pick_task_fair;
 use crate::fair::preempt::{wakeup_preempt_fair, yield_task_fair, yield_to_task_fair};
 use crate::fair::reweight::reweight_task_fair;
 use crate::fair::set_next::{put_prev_task_fair, set_next_task_fair};
 use crate::fair::update_curr::{task_tick_fair, update_curr_fair};
 use crate::features::SchedFeat;
+use crate::pelt::{update_idle_rq_clock_pelt, update_rq_clock_pelt};
 use crate::sched::*;
 use crate::sync::{Ordering, RawSpinlockGuard};
 use crate::trace::{Counter, Hooks, Site};
@@ -69,6 +74,7 @@ pub fn sched_init_granularity<H: Hooks>(machine: &Machine<'_, H>) {
 #[inline(always)]
 fn update_rq_clock_task<H: Hooks>(rq: &Rq<'_, H>, delta: i64) {
     rq.clock_task.set(rq.clock_task.get().wrapping_add(delta as u64));
+    update_rq_clock_pelt(rq, delta);
 }
 
 /// update_rq_clock(): looks at the clock, unless that is to be left out.
@@ -389,6 +395,7 @@ pub fn wake_up_new_task<'a, H: Hooks>(machine: &Machine<'a, H>, p: &'a TaskStruc
     __set_task_cpu(machine, p, task_cpu(p));
     let (rq, _guard) = __task_rq_lock(machine, p);
     update_rq_clock(rq);
+    post_init_entity_util_avg(p);
 
     activate_task(rq, p, QueueFlags::ENQUEUE_NOCLOCK | QueueFlags::ENQUEUE_INITIAL);
     wakeup_preempt(rq, p, WakeFlags::WF_FORK);
@@ -412,6 +419,7 @@ pub fn sched_fork<'a, H: Hooks>(
     p.normal_prio.set(p.static_prio.get());
     p.prio.set(p.normal_prio.get());
     set_load_weight(machine, p, false);
+    init_entity_runnable_average(&p.se);
 
     p.sched_task_group.set(Some(tg));
     __set_task_cpu(machine, p, cpu);
@@ -442,13 +450,16 @@ fn __sched_fork<'a, H: Hooks>(p: &'a TaskStruct<'a, H>) {
     se.h_load.weight.set(0);
     se.h_load.inv_weight.set(0);
     se.sched_delayed.set(false);
+    se.cfs_rq.set(None);
 }
 
 /// set_task_rq(): the queue and parent entity of a task that changed CPU or group.
-fn set_task_rq<'a, H: Hooks>(p: &'a TaskStruct<'a, H>, cpu: u32) {
+pub(crate) fn set_task_rq<'a, H: Hooks>(p: &'a TaskStruct<'a, H>, cpu: u32) {
     let Some(tg) = p.sched_task_group.get() else { return };
 
-    p.se.cfs_rq.set(Some(tg_cfs_rq(tg, cpu)));
+    let cfs_rq = tg_cfs_rq(tg, cpu);
+    set_task_rq_fair(&p.se, p.se.cfs_rq.get(), cfs_rq);
+    p.se.cfs_rq.set(Some(cfs_rq));
     p.se.parent.set(tg_se(tg, cpu));
     p.se.depth.set(p.se.parent.get().map_or(0, |parent| parent.depth.get() + 1));
 }
@@ -469,6 +480,7 @@ fn set_task_cpu<'a, H: Hooks>(machine: &Machine<'a, H>, p: &'a TaskStruct<'a, H>
     WARN_ON_ONCE!(&machine.hooks, state == TASK_RUNNING && on_rq != 0 && !task_on_rq_migrating(p));
 
     if task_cpu(p) != new_cpu {
+        migrate_task_rq_fair(p);
         p.se.nr_migrations.set(p.se.nr_migrations.get() + 1);
     }
 
@@ -536,6 +548,8 @@ fn put_prev_set_next_task<'a, H: Hooks>(
 /// set_next_task_idle().
 fn set_next_task_idle<'a, H: Hooks>(rq: &Rq<'a, H>, next: &TaskStruct<'a, H>) {
     next.se.exec_start.set(rq_clock_task(rq));
+
+    update_idle_rq_clock_pelt(rq);
 }
 
 /// update_curr_idle(): how long it idled.
@@ -576,7 +590,7 @@ pub fn __schedule<'a, H: Hooks>(rq: &'a Rq<'a, H>) -> &'a TaskStruct<'a, H> {
         if prev_state == TASK_RUNNING && !is_idle_task(prev) {
             rq.count(Counter::Preemption);
         }
-        context_switch(rq, prev, next, guard);
+        context_switch(rq, prev, next, prev_state, guard);
     }
     next
 }
@@ -587,6 +601,7 @@ fn context_switch<'a, H: Hooks>(
     rq: &Rq<'a, H>,
     prev: &'a TaskStruct<'a, H>,
     next: &'a TaskStruct<'a, H>,
+    prev_state: u32,
     guard: RawSpinlockGuard<'_>,
 ) {
     rq.set_curr(next);
@@ -596,6 +611,10 @@ fn context_switch<'a, H: Hooks>(
     prev.on_cpu.store(0, Ordering::Release);
     // finish_lock_switch()
     drop(guard);
+
+    if prev_state == TASK_DEAD {
+        task_dead_fair(prev);
+    }
 }
 
 /// sched_tick(): the timer interrupt. A lazy request has waited long enough.
@@ -629,12 +648,13 @@ pub fn update_curr<'a, H: Hooks>(rq: &'a Rq<'a, H>) {
     }
 }
 
-/// sched_balance_update_blocked_averages(): only the clock is left of it without load tracking.
+/// sched_balance_update_blocked_averages(): the load of what sleeps decays.
 pub fn sched_balance_update_blocked_averages<'a, H: Hooks>(rq: &'a Rq<'a, H>) {
     let _guard = rq_lock(rq);
     rq.hooks().operation();
 
     update_rq_clock(rq);
+    __update_blocked_fair(rq);
 }
 
 /// wait_task_inactive(), as far as it completes the dequeue of a delayed task.

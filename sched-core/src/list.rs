@@ -8,7 +8,7 @@
     reason = "removal from the middle by reference, and interior mutability of the list head"
 )]
 
-use crate::sched::SchedEntity;
+use crate::sched::{CfsRq, SchedEntity, TaskGroup};
 use crate::trace::Hooks;
 use core::cell::UnsafeCell;
 use core::mem::ManuallyDrop;
@@ -26,9 +26,19 @@ mod adapters {
         pub GroupNode<'a, H> =
             &'a SchedEntity<'a, H>: SchedEntity<'a, H> { group_node: LinkedListAtomicLink } where H: Hooks + 'a
     );
+    intrusive_adapter!(
+        /// Queues of a CPU with something to decay, by `leaf_cfs_rq_list`.
+        pub LeafCfsRqList<'a, H> =
+            &'a CfsRq<'a, H>: CfsRq<'a, H> { leaf_cfs_rq_list: LinkedListAtomicLink } where H: Hooks + 'a
+    );
+    intrusive_adapter!(
+        /// Groups below one, by `siblings`.
+        pub Siblings<'a, H> =
+            &'a TaskGroup<'a, H>: TaskGroup<'a, H> { siblings: LinkedListAtomicLink } where H: Hooks + 'a
+    );
 }
 
-pub use adapters::GroupNode;
+pub use adapters::{GroupNode, LeafCfsRqList, Siblings};
 
 /// A list of entries that outlive it, linked by a field of theirs.
 ///
@@ -62,6 +72,45 @@ where
     #[inline(always)]
     pub fn list_add(&self, entry: &'a T) {
         self.head().push_front(entry);
+    }
+
+    /// list_add_tail(): `entry`, which is in no list, becomes the last.
+    #[inline(always)]
+    pub fn list_add_tail(&self, entry: &'a T) {
+        self.head().push_back(entry);
+    }
+
+    /// list_add_tail() at a member: `entry`, which is in no list, goes right before `at`, which is in this one.
+    pub fn list_add_before(&self, at: &'a T, entry: &'a T) {
+        // SAFETY: `at` is in this list.
+        unsafe { self.head().cursor_mut_from_ptr(at) }.insert_before(entry);
+    }
+
+    /// list_add() at a member: `entry`, which is in no list, goes right after `at`, which is in this one.
+    pub fn list_add_after(&self, at: &'a T, entry: &'a T) {
+        // SAFETY: `at` is in this list.
+        unsafe { self.head().cursor_mut_from_ptr(at) }.insert_after(entry);
+    }
+
+    /// The first entry.
+    pub fn first(&self) -> Option<&'a T> {
+        self.head().front().clone_pointer()
+    }
+
+    /// The entry after `entry`, which is in this list.
+    pub fn next(&self, entry: &'a T) -> Option<&'a T> {
+        // SAFETY: `entry` is in this list.
+        let mut cursor = unsafe { self.head().cursor_from_ptr(entry) };
+        cursor.move_next();
+        cursor.clone_pointer()
+    }
+
+    /// The entry before `entry`, which is in this list.
+    pub fn prev(&self, entry: &'a T) -> Option<&'a T> {
+        // SAFETY: `entry` is in this list.
+        let mut cursor = unsafe { self.head().cursor_from_ptr(entry) };
+        cursor.move_prev();
+        cursor.clone_pointer()
     }
 
     /// list_del_init(): `entry`, which is in this list, leaves it.

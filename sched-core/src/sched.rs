@@ -11,11 +11,12 @@
 use crate::bug::bug;
 use crate::fair::load::LoadWeight;
 use crate::features::SchedFeat;
-use crate::list::{GroupNode, List};
+use crate::list::{GroupNode, LeafCfsRqList, List, Siblings};
 use crate::patches::Patches;
+use crate::pelt::SchedAvg;
 use crate::rbtree::{RbEntry, RbNode, RbRootCached};
 use crate::sync::{
-    AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering, RawSpinlock, RawSpinlockGuard,
+    AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering, RawSpinlock, RawSpinlockGuard,
 };
 use crate::trace::{Counter, Hooks};
 use bitflags::bitflags;
@@ -245,6 +246,10 @@ pub struct SchedEntity<'a, H: Hooks + 'a> {
     pub my_q: Cell<Option<&'a CfsRq<'a, H>>>,
     /// The task that it is; takes the place of container_of().
     task: Cell<Option<&'a TaskStruct<'a, H>>>,
+    /// How many below a group's entity want to run, when last looked at.
+    pub runnable_weight: Cell<u64>,
+    /// Its load averages.
+    pub avg: SchedAvg,
 }
 
 impl<'a, H: Hooks + 'a> RbEntry<'a> for SchedEntity<'a, H> {
@@ -283,6 +288,8 @@ impl<'a, H: Hooks + 'a> SchedEntity<'a, H> {
             cfs_rq: Cell::new(None),
             my_q: Cell::new(None),
             task: Cell::new(None),
+            runnable_weight: Cell::new(0),
+            avg: SchedAvg::default(),
         }
     }
 }
@@ -291,6 +298,21 @@ impl<'a, H: Hooks + 'a> Default for SchedEntity<'a, H> {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// cfs_rq->removed: what left a queue without taking its runqueue's lock; under a lock of its own.
+#[derive(Default)]
+pub struct Removed {
+    /// The lock.
+    pub lock: RawSpinlock,
+    /// How many left; looked at without the lock.
+    pub nr: AtomicU32,
+    /// Their load averages.
+    pub load_avg: Cell<u64>,
+    /// Their utilisation averages.
+    pub util_avg: Cell<u64>,
+    /// Their runnable averages.
+    pub runnable_avg: Cell<u64>,
 }
 
 /// struct cfs_rq: the root one has the flat tree of all tasks; the others keep their group's counts and weight.
@@ -328,6 +350,32 @@ pub struct CfsRq<'a, H: Hooks + 'a> {
     pub tg: Cell<Option<&'a TaskGroup<'a, H>>>,
     /// The group's idle value: above 0 if the group is SCHED_IDLE.
     pub idle: Cell<i32>,
+    /// The load averages of all its entities, blocked ones included.
+    pub avg: SchedAvg,
+    /// What left it from afar.
+    pub removed: Removed,
+    /// rq->clock when the group's sums were last brought up to date, ns.
+    pub last_update_tg_load_avg: Cell<u64>,
+    /// What of tg->load_avg comes from here.
+    pub tg_load_avg_contrib: Cell<u64>,
+    /// What of tg->runnable_avg comes from here.
+    pub tg_runnable_avg_contrib: Cell<u64>,
+    /// There is something for the level above to take over.
+    pub propagate: Cell<i64>,
+    /// The change of the unweighted load sum that it is to take over; signed.
+    pub prop_runnable_sum: Cell<i64>,
+    /// It is in rq->leaf_cfs_rq_list.
+    pub on_list: Cell<bool>,
+    /// Link in rq->leaf_cfs_rq_list.
+    pub leaf_cfs_rq_list: LinkedListAtomicLink,
+    /// The PELT clock stands: throttled and empty.
+    pub pelt_clock_throttled: Cell<bool>,
+    /// The PELT clock when it was stopped, ns.
+    pub throttled_clock_pelt: Cell<u64>,
+    /// For how long it stood in all, ns.
+    pub throttled_clock_pelt_time: Cell<u64>,
+    /// The same when the queue became empty, for those who leave from afar; all ones if it stands.
+    pub throttled_pelt_idle: AtomicU64,
 }
 
 impl<'a, H: Hooks + 'a> CfsRq<'a, H> {
@@ -350,6 +398,19 @@ impl<'a, H: Hooks + 'a> CfsRq<'a, H> {
             rq: Cell::new(None),
             tg: Cell::new(None),
             idle: Cell::new(0),
+            avg: SchedAvg::default(),
+            removed: Removed::default(),
+            last_update_tg_load_avg: Cell::new(0),
+            tg_load_avg_contrib: Cell::new(0),
+            tg_runnable_avg_contrib: Cell::new(0),
+            propagate: Cell::new(0),
+            prop_runnable_sum: Cell::new(0),
+            on_list: Cell::new(false),
+            leaf_cfs_rq_list: LinkedListAtomicLink::new(),
+            pelt_clock_throttled: Cell::new(false),
+            throttled_clock_pelt: Cell::new(0),
+            throttled_clock_pelt_time: Cell::new(0),
+            throttled_pelt_idle: AtomicU64::new(0),
         };
         crate::fair::init_cfs_rq(&cfs_rq);
         cfs_rq
@@ -373,7 +434,7 @@ pub struct TaskGroup<'a, H: Hooks + 'a> {
     /// The runqueues, for the root group.
     pub runqueues: Cell<&'a [Rq<'a, H>]>,
     /// cpu.shares, scaled: 1024 << 10 is nice 0.
-    pub shares: Cell<u64>,
+    pub shares: AtomicU64,
     /// Above 0: the group is SCHED_IDLE.
     pub idle: Cell<i32>,
     /// Sum of the load averages of its queues (load tracking).
@@ -382,6 +443,10 @@ pub struct TaskGroup<'a, H: Hooks + 'a> {
     pub runnable_avg: AtomicI64,
     /// The group above; none for the root group.
     pub parent: Cell<Option<&'a TaskGroup<'a, H>>>,
+    /// The groups right below, newest first.
+    pub children: List<Siblings<'a, H>>,
+    /// Link in parent->children.
+    pub siblings: LinkedListAtomicLink,
 }
 
 impl<'a, H: Hooks + 'a> TaskGroup<'a, H> {
@@ -392,11 +457,13 @@ impl<'a, H: Hooks + 'a> TaskGroup<'a, H> {
             cfs_rq: Cell::new(&[]),
             se: Cell::new(&[]),
             runqueues: Cell::new(&[]),
-            shares: Cell::new(crate::fair::load::NICE_0_LOAD),
+            shares: AtomicU64::new(crate::fair::load::NICE_0_LOAD),
             idle: Cell::new(0),
             load_avg: AtomicI64::new(0),
             runnable_avg: AtomicI64::new(0),
             parent: Cell::new(None),
+            children: List::new(),
+            siblings: LinkedListAtomicLink::new(),
         }
     }
 }
@@ -502,12 +569,26 @@ pub struct Rq<'a, H: Hooks + 'a> {
     pub clock_task: Cell<u64>,
     /// sched_clock_cpu() when it was last looked at. ns.
     pub clock: Cell<u64>,
+    /// The clock of load tracking: stands while idle and then catches up. ns.
+    pub clock_pelt: Cell<u64>,
+    /// Idle time that there would have been, had the CPU not been slow. ns.
+    pub lost_idle_time: Cell<u64>,
+    /// `clock` when it was last idle, for those who leave from afar. ns.
+    pub clock_idle: AtomicU64,
+    /// The PELT clock then. ns.
+    pub clock_pelt_idle: AtomicU64,
+    /// Whether curr is the idle task, for the same.
+    curr_is_idle: AtomicBool,
     /// Whether the next look is to be left out.
     pub clock_update_flags: Cell<RqClockFlags>,
     /// The number of the CPU.
     pub cpu: u32,
     /// All tasks queued here, the one picked last first.
     pub cfs_tasks: List<GroupNode<'a, H>>,
+    /// All queues with something to decay, children first.
+    pub leaf_cfs_rq_list: List<LeafCfsRqList<'a, H>>,
+    /// The end of a branch that is being added to that list; none: no branch.
+    pub tmp_alone_branch: Cell<Option<&'a CfsRq<'a, H>>>,
 }
 
 impl<'a, H: Hooks + 'a> Rq<'a, H> {
@@ -525,9 +606,16 @@ impl<'a, H: Hooks + 'a> Rq<'a, H> {
             nr_uninterruptible: Cell::new(0),
             clock_task: Cell::new(0),
             clock: Cell::new(0),
+            clock_pelt: Cell::new(0),
+            lost_idle_time: Cell::new(0),
+            clock_idle: AtomicU64::new(0),
+            clock_pelt_idle: AtomicU64::new(0),
+            curr_is_idle: AtomicBool::new(true),
             clock_update_flags: Cell::new(RqClockFlags::empty()),
             cpu,
             cfs_tasks: List::new(),
+            leaf_cfs_rq_list: List::new(),
+            tmp_alone_branch: Cell::new(None),
         }
     }
 
@@ -550,6 +638,12 @@ impl<'a, H: Hooks + 'a> Rq<'a, H> {
     #[inline(always)]
     pub(crate) fn set_curr(&self, next: &'a TaskStruct<'a, H>) {
         self.curr.set(Some(next));
+        self.curr_is_idle.store(is_idle_task(next), Ordering::Relaxed);
+    }
+
+    /// is_idle_task(rq->curr), asked without the lock.
+    pub fn curr_is_idle(&self) -> bool {
+        self.curr_is_idle.load(Ordering::Relaxed)
     }
 
     /// What the machine reports to.
@@ -676,7 +770,8 @@ impl<'a, H: Hooks + 'a> Machine<'a, H> {
 const_assert!(core::mem::offset_of!(SchedEntity<'static, ()>, load) == 0);
 const_assert!(core::mem::offset_of!(SchedEntity<'static, ()>, max_slice) < 128);
 const_assert!(core::mem::offset_of!(SchedEntity<'static, ()>, slice) < 192);
-const_assert!(size_of::<SchedEntity<'static, ()>>() <= 256);
+const_assert!(core::mem::offset_of!(SchedEntity<'static, ()>, avg) >= 192);
+const_assert!(size_of::<SchedEntity<'static, ()>>() <= 320);
 // One binary holds the counted and the timed form: hooks of nothing take no room.
 const_assert!(size_of::<Option<&'static SchedEntity<'static, ()>>>() == size_of::<usize>());
 static_assertions::assert_eq_size!(RbNode<'static, u64>, [usize; 3]);
@@ -890,4 +985,9 @@ pub fn tg_cfs_rq<'a, H: Hooks>(tg: &TaskGroup<'a, H>, cpu: u32) -> &'a CfsRq<'a,
 /// tg_se(): none for the root group.
 pub fn tg_se<'a, H: Hooks>(tg: &TaskGroup<'a, H>, cpu: u32) -> Option<&'a SchedEntity<'a, H>> {
     tg.se.get().get(cpu as usize)
+}
+
+/// cfs_rq_se(): the entity that stands for a group's queue on the level above; none for the root queue.
+pub fn cfs_rq_se<'a, H: Hooks>(cfs_rq: &CfsRq<'a, H>) -> Option<&'a SchedEntity<'a, H>> {
+    tg_se(cfs_rq.tg.get()?, rq_of(cfs_rq).cpu)
 }

@@ -8,7 +8,7 @@
 use crate::sched::{CfsRq, Machine, Rq, SchedEntity, TaskGroup, TaskStruct};
 use crate::trace::Hooks;
 
-pub use core::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
+pub use core::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 /// raw_spinlock_t.
 #[derive(Default)]

@@ -6,7 +6,7 @@
 //! Documentation/invariants.rst has the table: what each one says, where its bound comes from, and what trips it.
 //!
 //! [`Depth::Cheap`] is one pass over the tasks plus a fixed amount of work a CPU, without allocating while all is
-//! well. [`Depth::Full`] adds what walks the tree and the list ([`tree`], [`list`]) and a brute-force pick ([`pick`]).
+//! well. [`Depth::Full`] adds what walks the tree and the list (`tree`, `list`) and a brute-force pick (`pick`).
 //!
 //! Nothing is changed. One thing shows: the full depth calls the class's own `pick_eevdf()`, twice a CPU, and a
 //! machine that counts will count that.

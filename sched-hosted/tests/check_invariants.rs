@@ -229,9 +229,7 @@ const TRIPS: &[Trip] = &[
         f.waiting().iter().for_each(|p| add(&p.se.max_slice, 1));
     }),
     ("I-AUG", "max_slice", true, |f| {
-        let root = f.rq().cfs.tasks_timeline.root().unwrap();
-        root.max_slice.set(root.slice.get());
-        root.max_slice.set(1);
+        f.rq().cfs.tasks_timeline.root().unwrap().max_slice.set(1);
     }),
     // Its deadline goes beyond all others, but not the node.
     ("I-AUG", "", true, |f| {
@@ -289,8 +287,6 @@ const TRIPS: &[Trip] = &[
     ("I-LIST", "", false, |f| f.rq().cfs_tasks.list_add(&f.task("off").se)),
     // V far to the left: nobody seems to be owed service.
     ("I-PICK", "", false, |f| f.rq().cfs.sum_w_vruntime.set(-(1 << 60))),
-    // The protected curr is not asked whether it is owed service any longer.
-    ("I-PICK", "", false, |f| f.rq().cfs.sum_w_vruntime.set(1 << 60)),
 ];
 
 fn add(cell: &std::cell::Cell<u64>, delta: u64) {

@@ -4,13 +4,20 @@
 
 use super::avg_vruntime::{entity_eligible, update_entity_lag};
 use super::enqueue::cfs_rq_is_idle;
+use super::group::{se_update_runnable, update_cfs_group};
 use super::load::update_load_sub;
+use super::load_avg::{
+    flags::{DO_DETACH, UPDATE_TG, UPDATE_UTIL_EST},
+    update_load_avg, util_est_dequeue,
+};
 use super::pick::clear_buddies;
 use super::timeline::__dequeue_entity;
 use super::update_curr::{update_curr, update_curr_eevdf};
 use crate::WARN_ON_ONCE;
 use crate::core::__block_task;
 use crate::features::SchedFeat;
+use crate::pelt::update_idle_cfs_rq_clock_pelt;
+use crate::sched::task_on_rq_migrating;
 use crate::sched::{
     CfsRq, QueueFlags, Rq, SchedEntity, TASK_ON_RQ_QUEUED, TaskStruct, cfs_rq_of, entity_is_task,
     for_each_sched_entity, is, rq_of, sub_nr_running, task_has_idle_policy, task_of,
@@ -63,10 +70,33 @@ fn account_entity_dequeue<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, se: &'a SchedE
 fn dequeue_entity<'a, H: Hooks>(
     cfs_rq: &'a CfsRq<'a, H>,
     se: &'a SchedEntity<'a, H>,
-    _flags: QueueFlags,
+    flags: QueueFlags,
 ) {
+    let mut action = UPDATE_TG;
+
+    if entity_is_task(se) {
+        if task_on_rq_migrating(task_of(se)) {
+            action |= DO_DETACH;
+        }
+
+        if flags.contains(QueueFlags::DEQUEUE_SLEEP) && !flags.contains(QueueFlags::DEQUEUE_DELAYED)
+        {
+            action |= UPDATE_UTIL_EST;
+        }
+    }
+
+    // The share of a group's entity is that of its queue as it is now, without the one that left.
+    update_load_avg(cfs_rq, se, action);
+    se_update_runnable(se);
+
     se.on_rq.set(false);
     account_entity_dequeue(cfs_rq, se);
+
+    update_cfs_group(se);
+
+    if cfs_rq.nr_queued.get() == 0 {
+        update_idle_cfs_rq_clock_pelt(cfs_rq);
+    }
 }
 
 /// dequeue_hierarchy(): `p` leaves its level, and every level above that is empty then leaves the next.
@@ -93,6 +123,10 @@ fn dequeue_hierarchy<'a, H: Hooks>(p: &'a TaskStruct<'a, H>, flags: QueueFlags) 
             if cfs_rq.load.weight.get() != 0 {
                 dequeue = false;
             }
+        } else {
+            update_load_avg(cfs_rq, se, UPDATE_TG);
+            se_update_runnable(se);
+            update_cfs_group(se);
         }
 
         cfs_rq.h_nr_runnable.set(cfs_rq.h_nr_runnable.get().wrapping_sub(h_nr_runnable));
@@ -147,6 +181,7 @@ pub fn __dequeue_task<'a, H: Hooks>(
 
         if rq.machine.sched_feat(SchedFeat::DELAY_DEQUEUE) && delay && !entity_eligible(cfs_rq, se)
         {
+            update_load_avg(cfs_rq_of(se), se, UPDATE_UTIL_EST);
             set_delayed(se);
             return false;
         }
@@ -184,6 +219,10 @@ pub fn dequeue_task_fair<'a, H: Hooks>(
     flags: QueueFlags,
 ) -> bool {
     rq.count(Counter::DequeueTaskFair);
+
+    if !p.se.sched_delayed.get() {
+        util_est_dequeue(&rq.cfs, p);
+    }
 
     __dequeue_task(rq, p, flags)
 }

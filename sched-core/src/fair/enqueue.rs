@@ -3,13 +3,21 @@
 
 use super::avg_vruntime::update_entity_lag;
 use super::dequeue::clear_delayed;
+use super::group::{
+    assert_list_leaf_cfs_rq, list_add_leaf_cfs_rq, se_update_runnable, update_cfs_group,
+};
 use super::load::{NICE_0_LOAD, update_load_add};
+use super::load_avg::{
+    flags::{DO_ATTACH, UPDATE_TG},
+    update_load_avg, util_est_enqueue,
+};
 use super::place::place_entity;
 use super::reweight::{__calc_prop_weight, reweight_eevdf};
 use super::timeline::{__dequeue_entity, __enqueue_entity};
 use super::update_curr::{update_curr, update_curr_eevdf};
 use crate::WARN_ON_ONCE;
 use crate::patches::Patches;
+use crate::pelt::rq_clock_pelt;
 use crate::sched::{
     CfsRq, QueueFlags, Rq, SchedEntity, TaskStruct, add_nr_running, cfs_rq_of, entity_is_task,
     for_each_sched_entity, is, rq_of, task_has_idle_policy,
@@ -39,6 +47,11 @@ fn enqueue_entity<'a, H: Hooks>(
     se: &'a SchedEntity<'a, H>,
     flags: QueueFlags,
 ) {
+    // The share of a group's entity is that of its queue as it is now, with the new one in it.
+    update_load_avg(cfs_rq, se, UPDATE_TG | DO_ATTACH);
+    se_update_runnable(se);
+    update_cfs_group(se);
+
     account_entity_enqueue(cfs_rq, se);
 
     // What ran on another CPU is not cache hot here.
@@ -47,6 +60,23 @@ fn enqueue_entity<'a, H: Hooks>(
     }
 
     se.on_rq.set(true);
+
+    if cfs_rq.nr_queued.get() == 1 {
+        list_add_leaf_cfs_rq(cfs_rq);
+        if cfs_rq.pelt_clock_throttled.get() {
+            start_pelt_clock(cfs_rq);
+        }
+    }
+}
+
+/// The PELT clock of a throttled queue goes on: it has something queued again.
+#[cold]
+fn start_pelt_clock<H: Hooks>(cfs_rq: &CfsRq<'_, H>) {
+    let stood = rq_clock_pelt(rq_of(cfs_rq)).wrapping_sub(cfs_rq.throttled_clock_pelt.get());
+    cfs_rq
+        .throttled_clock_pelt_time
+        .set(cfs_rq.throttled_clock_pelt_time.get().wrapping_add(stood));
+    cfs_rq.pelt_clock_throttled.set(false);
 }
 
 /// requeue_delayed_entity(): a task is woken whose dequeue was delayed: it is there already. Its lag is brought up to
@@ -71,6 +101,7 @@ pub fn requeue_delayed_entity<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, se: &'a Sc
         cfs_rq.h_nr_queued.set(cfs_rq.h_nr_queued.get() + 1);
     }
 
+    update_load_avg(cfs_rq, se, 0);
     clear_delayed(se);
 }
 
@@ -94,6 +125,10 @@ fn enqueue_hierarchy<'a, H: Hooks>(p: &'a TaskStruct<'a, H>, flags: QueueFlags) 
 
         if !se.on_rq.get() {
             enqueue_entity(cfs_rq, se, flags);
+        } else {
+            update_load_avg(cfs_rq, se, UPDATE_TG);
+            se_update_runnable(se);
+            update_cfs_group(se);
         }
 
         cfs_rq.h_nr_runnable.set(cfs_rq.h_nr_runnable.get().wrapping_add(h_nr_runnable));
@@ -120,6 +155,11 @@ pub fn enqueue_task_fair<'a, H: Hooks>(
 ) {
     let se = &p.se;
     let cfs_rq = &rq.cfs;
+
+    // The estimate of a delayed task is in the sum until it is woken or gone.
+    if !se.sched_delayed.get() || flags.contains(QueueFlags::ENQUEUE_DELAYED) {
+        util_est_enqueue(cfs_rq, p);
+    }
 
     // What undoes 333238da9a19 leaves this charge out for a delayed task.
     let uncharged = flags.contains(QueueFlags::ENQUEUE_DELAYED)
@@ -154,4 +194,6 @@ pub fn enqueue_task_fair<'a, H: Hooks>(
     }
 
     add_nr_running(rq, 1);
+
+    assert_list_leaf_cfs_rq(rq);
 }

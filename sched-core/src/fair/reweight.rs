@@ -6,10 +6,12 @@ use super::load::{
     LoadWeight, MIN_SHARES, NICE_0_LOAD, div64_long, update_load_add, update_load_set,
     update_load_sub,
 };
+use super::load_avg::{dequeue_load_avg, enqueue_load_avg};
 use super::pick::protect_slice;
 use super::timeline::{__dequeue_entity, __enqueue_entity};
 use super::update_curr::update_curr_fair;
 use crate::WARN_ON_ONCE;
+use crate::pelt::{get_pelt_divider, se_weight};
 use crate::sched::{
     CfsRq, Rq, SchedEntity, TaskStruct, cfs_rq_of, for_each_sched_entity, is, parent_entity, rq_of,
 };
@@ -107,8 +109,14 @@ pub fn reweight_entity<'a, H: Hooks>(
         WARN_ON_ONCE!(rq_of(cfs_rq).hooks(), !core::ptr::eq(cfs_rq, cfs_rq_of(se)));
         update_load_sub(&cfs_rq.load, se.load.weight.get());
     }
+    dequeue_load_avg(cfs_rq, se);
 
     update_load_set(&se.load, weight);
+
+    let divider = u64::from(get_pelt_divider(&se.avg));
+    se.avg.load_avg.set(se_weight(se).wrapping_mul(se.avg.load_sum.get()) / divider);
+
+    enqueue_load_avg(cfs_rq, se);
 
     if se.on_rq.get() {
         update_load_add(&cfs_rq.load, se.load.weight.get());

@@ -2,6 +2,7 @@
 //! Putting what ran back into the tree, and taking what runs next out of it.
 
 use super::load::NICE_0_LOAD;
+use super::load_avg::{flags::UPDATE_TG, update_load_avg};
 use super::pick::{clear_buddies, set_protect_slice};
 use super::reweight::{__calc_prop_weight, reweight_eevdf};
 use super::timeline::{__dequeue_entity, __enqueue_entity};
@@ -15,6 +16,10 @@ use crate::trace::{Counter, Hooks, Site};
 
 /// set_next_entity(): `se` is what runs on its level.
 fn set_next_entity<'a, H: Hooks>(cfs_rq: &CfsRq<'a, H>, se: &'a SchedEntity<'a, H>) {
+    if se.on_rq.get() {
+        update_load_avg(cfs_rq, se, UPDATE_TG);
+    }
+
     // update_stats_curr_start(): it is charged from now on.
     se.exec_start.set(rq_clock_task(rq_of(cfs_rq)));
     WARN_ON_ONCE!(rq_of(cfs_rq).hooks(), cfs_rq.h_curr.get().is_some());
@@ -27,6 +32,8 @@ fn set_next_entity<'a, H: Hooks>(cfs_rq: &CfsRq<'a, H>, se: &'a SchedEntity<'a, 
 fn put_prev_entity<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, prev: &'a SchedEntity<'a, H>) {
     if prev.on_rq.get() {
         update_curr(cfs_rq, Site::PutPrevEntity);
+        // One that left was brought up to date by its dequeue.
+        update_load_avg(cfs_rq, prev, 0);
     }
 
     WARN_ON_ONCE!(rq_of(cfs_rq).hooks(), !is(cfs_rq.h_curr.get(), prev));

@@ -2,7 +2,9 @@
 //! Charging what runs, ending its request, and the tick.
 
 use super::avg_vruntime::avg_vruntime;
+use super::group::update_cfs_group;
 use super::load::{NICE_0_LOAD, calc_delta_fair};
+use super::load_avg::{flags::UPDATE_TG, update_load_avg};
 use super::pick::{clear_buddies, protect_slice};
 use super::reweight::{__calc_prop_weight, reweight_eevdf};
 use crate::core::{resched_curr, resched_curr_lazy};
@@ -97,14 +99,13 @@ pub fn update_curr_fair<'a, H: Hooks>(rq: &'a Rq<'a, H>, site: Site) {
 }
 
 /// entity_tick(): one level of the tick. `queued` is the precise timer's tick, which came for this request's end.
-fn entity_tick<'a, H: Hooks>(
-    cfs_rq: &'a CfsRq<'a, H>,
-    _curr: &'a SchedEntity<'a, H>,
-    queued: bool,
-) {
+fn entity_tick<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, curr: &'a SchedEntity<'a, H>, queued: bool) {
     rq_of(cfs_rq).count(Counter::EntityTick);
 
     update_curr(cfs_rq, Site::EntityTick);
+
+    update_load_avg(cfs_rq, curr, UPDATE_TG);
+    update_cfs_group(curr);
 
     if queued {
         resched_curr(rq_of(cfs_rq));

@@ -13,6 +13,7 @@ use sched_core::core;
 use sched_core::fair::class::SchedAttr;
 use sched_core::features::SchedFeat;
 use sched_core::patches::Patches;
+use sched_core::pelt::SchedAvg;
 use sched_core::sched::{
     self, CfsRq, Machine, Rq, SchedEntity, TASK_DEAD, TASK_INTERRUPTIBLE, TASK_NEW, TaskStruct,
     Tif, WakeFlags,
@@ -336,6 +337,49 @@ impl<'a, H: Hooks + 'a> Driver<'a, H> {
         v.end();
     }
 
+    fn visit_avg<V: Visitor + ?Sized>(avg: &SchedAvg, v: &mut V) {
+        v.field("last_update_time", Value::U64(avg.last_update_time()));
+        v.field("load_sum", Value::U64(avg.load_sum.get()));
+        v.field("runnable_sum", Value::U64(avg.runnable_sum.get()));
+        v.field("util_sum", Value::U64(u64::from(avg.util_sum.get())));
+        v.field("period_contrib", Value::U64(u64::from(avg.period_contrib.get())));
+        v.field("load_avg", Value::U64(avg.load_avg.get()));
+        v.field("runnable_avg", Value::U64(avg.runnable_avg.get()));
+        v.field("util_avg", Value::U64(avg.util_avg.get()));
+        v.field("util_est", Value::U64(u64::from(avg.util_est.get())));
+    }
+
+    fn visit_pelt_cfs<V: Visitor + ?Sized>(
+        cpu: u32,
+        group: GroupName,
+        cfs_rq: &CfsRq<'a, H>,
+        v: &mut V,
+    ) {
+        v.object(Object::Cfs(cpu, group));
+        Self::visit_avg(&cfs_rq.avg, v);
+        v.field("on_list", Value::Bool(cfs_rq.on_list.get()));
+        v.field("removed.nr", Value::U64(u64::from(cfs_rq.removed.nr.load(Ordering::Relaxed))));
+        v.field("removed.load_avg", Value::U64(cfs_rq.removed.load_avg.get()));
+        v.field("removed.util_avg", Value::U64(cfs_rq.removed.util_avg.get()));
+        v.field("removed.runnable_avg", Value::U64(cfs_rq.removed.runnable_avg.get()));
+        v.end();
+    }
+
+    fn visit_pelt<V: Visitor + ?Sized>(&self, v: &mut V) {
+        for rq in self.machine.runqueues() {
+            v.object(Object::Rq(rq.cpu));
+            v.field("clock_pelt", Value::U64(rq.clock_pelt.get()));
+            v.field("lost_idle_time", Value::U64(rq.lost_idle_time.get()));
+            v.end();
+            Self::visit_pelt_cfs(rq.cpu, GroupName::ROOT, &rq.cfs, v);
+        }
+        for (name, p) in self.task_structs() {
+            v.object(Object::Task(name));
+            Self::visit_avg(&p.se.avg, v);
+            v.end();
+        }
+    }
+
     fn visit_core<V: Visitor + ?Sized>(&self, v: &mut V) {
         for rq in self.machine.runqueues() {
             self.visit_rq(rq, v);
@@ -516,14 +560,16 @@ impl<'a, H: Hooks + 'a> Class for Driver<'a, H> {
     }
 
     fn visit(&self, part: Part, visitor: &mut dyn Visitor) {
-        if part == Part::Core {
-            self.visit_core(visitor);
+        match part {
+            Part::Core => self.visit_core(visitor),
+            Part::Pelt => self.visit_pelt(visitor),
         }
     }
 
     fn fingerprint(&self) -> u64 {
         let mut fingerprint = Fingerprint(0);
         self.visit_core(&mut fingerprint);
+        self.visit_pelt(&mut fingerprint);
         fingerprint.0
     }
 
@@ -532,7 +578,7 @@ impl<'a, H: Hooks + 'a> Class for Driver<'a, H> {
     }
 
     fn has_pelt(&self) -> bool {
-        false
+        true
     }
 }
 

@@ -30,8 +30,7 @@ enum Verb {
     ///
     /// Standard output has one line an operation (each statement but `at`), `N core=HASH
     /// pelt=HASH`: the 64-bit FNV-1a hashes of two texts that name every field of every runqueue,
-    /// group and task. pelt=- says that load tracking is not built yet. Revision, features and
-    /// patches go to standard error.
+    /// group and task. Revision, features and patches go to standard error.
     ///
     /// Exit codes: 0 fine; 1 the class warned (WARN_ON_ONCE), panicked or (with --check) violated
     /// an invariant; 2 a bad statement, named by line and column (the digests of those before it
