@@ -4,9 +4,11 @@
 //! These functions take the locks that the kernel takes; those of the class are called with rq->__lock held.
 
 use crate::WARN_ON_ONCE;
+use crate::fair::bandwidth::throttle_cfs_rq_work;
 use crate::fair::class::{__setparam_fair, SchedAttr, prio_changed_fair};
 use crate::fair::dequeue::dequeue_task_fair;
 use crate::fair::enqueue::enqueue_task_fair;
+use crate::fair::group::task_change_group_fair;
 use crate::fair::load::{
     LoadWeight, SCHED_PRIO_TO_WEIGHT, SCHED_PRIO_TO_WMULT, WEIGHT_IDLEPRIO, WMULT_IDLEPRIO,
     scale_load,
@@ -361,7 +363,9 @@ pub fn try_to_wake_up<'a, H: Hooks>(
     let _pi = p.pi_lock.lock();
     machine.hooks.operation();
 
-    if p.__state.load(Ordering::Acquire) & state == 0 {
+    // smp_mb__after_spinlock(): what the waker wrote before is seen by a sleeper whose state is not seen here. Pairs
+    // with set_current_state().
+    if p.__state.load(Ordering::SeqCst) & state == 0 {
         return false;
     }
 
@@ -451,6 +455,9 @@ fn __sched_fork<'a, H: Hooks>(p: &'a TaskStruct<'a, H>) {
     se.h_load.inv_weight.set(0);
     se.sched_delayed.set(false);
     se.cfs_rq.set(None);
+    // init_cfs_throttle_work()
+    p.sched_throttle_work.store(false, Ordering::Relaxed);
+    p.throttled.set(false);
 }
 
 /// set_task_rq(): the queue and parent entity of a task that changed CPU or group.
@@ -488,16 +495,19 @@ fn set_task_cpu<'a, H: Hooks>(machine: &Machine<'a, H>, p: &'a TaskStruct<'a, H>
 }
 
 /// move_queued_task(): a task that is queued, and does not run, goes to another CPU. The clock of its own is updated
-/// first, as all callers do.
+/// first, as all callers do. False, and nothing done, if it is not in such a state (any more), is parked, or is there.
 pub fn move_queued_task<'a, H: Hooks>(
     machine: &Machine<'a, H>,
     p: &'a TaskStruct<'a, H>,
     new_cpu: u32,
-) {
+) -> bool {
     let _pi = p.pi_lock.lock();
     machine.hooks.operation();
     {
         let (rq, _guard) = __task_rq_lock(machine, p);
+        if !task_on_rq_queued(p) || task_on_cpu(p) || p.throttled.get() || rq.cpu == new_cpu {
+            return false;
+        }
         update_rq_clock(rq);
         deactivate_task(rq, p, QueueFlags::DEQUEUE_NOCLOCK);
         set_task_cpu(machine, p, new_cpu);
@@ -507,6 +517,7 @@ pub fn move_queued_task<'a, H: Hooks>(
     let _guard = rq_lock(rq);
     activate_task(rq, p, QueueFlags::empty());
     wakeup_preempt(rq, p, WakeFlags::empty());
+    true
 }
 
 // ---- schedule ------------------------------------------------------------------------------------------------------
@@ -659,6 +670,7 @@ pub fn sched_balance_update_blocked_averages<'a, H: Hooks>(rq: &'a Rq<'a, H>) {
 
 /// wait_task_inactive(), as far as it completes the dequeue of a delayed task.
 pub fn wait_task_inactive<'a, H: Hooks>(machine: &Machine<'a, H>, p: &'a TaskStruct<'a, H>) {
+    let _pi = p.pi_lock.lock();
     let (rq, _guard) = __task_rq_lock(machine, p);
     machine.hooks.operation();
 
@@ -670,7 +682,7 @@ pub fn wait_task_inactive<'a, H: Hooks>(machine: &Machine<'a, H>, p: &'a TaskStr
 // ---- changes -------------------------------------------------------------------------------------------------------
 
 /// __task_rq_lock(): the lock of the runqueue that `p` is on, which may change until it is held.
-fn __task_rq_lock<'a, H: Hooks>(
+pub(crate) fn __task_rq_lock<'a, H: Hooks>(
     machine: &Machine<'a, H>,
     p: &TaskStruct<'a, H>,
 ) -> (&'a Rq<'a, H>, RawSpinlockGuard<'a>) {
@@ -750,10 +762,11 @@ fn normal_prio<H: Hooks>(p: &TaskStruct<'_, H>) -> i32 {
 
 /// set_user_nice(): `nice` of -20 to 19. Nothing happens, not even to the clock, if that is what it has.
 pub fn set_user_nice<'a, H: Hooks>(machine: &Machine<'a, H>, p: &'a TaskStruct<'a, H>, nice: i32) {
+    // Before the first look: C reads the old value without a lock.
+    let _pi = p.pi_lock.lock();
     if task_nice(p) == nice || !(-20..=19).contains(&nice) {
         return;
     }
-    let _pi = p.pi_lock.lock();
     let (rq, _guard) = __task_rq_lock(machine, p);
     machine.hooks.operation();
 
@@ -793,6 +806,43 @@ pub fn sched_setattr<'a, H: Hooks>(
     sched_change_end(rq, &ctx);
 }
 
+/// sched_move_task(): to another group, as a cgroup attach does it; also to the one it is in.
+pub fn sched_move_task<'a, H: Hooks>(
+    machine: &Machine<'a, H>,
+    tsk: &'a TaskStruct<'a, H>,
+    tg: &'a TaskGroup<'a, H>,
+) {
+    let _pi = tsk.pi_lock.lock();
+    let (rq, _guard) = __task_rq_lock(machine, tsk);
+    machine.hooks.operation();
+
+    let ctx = sched_change_begin(rq, tsk, QueueFlags::DEQUEUE_SAVE | QueueFlags::DEQUEUE_MOVE);
+    // sched_change_group()
+    tsk.sched_task_group.set(Some(tg));
+    task_change_group_fair(tsk);
+    sched_change_end(rq, &ctx);
+
+    if ctx.running {
+        resched_curr(rq);
+    } else if ctx.queued {
+        wakeup_preempt(rq, tsk, WakeFlags::empty());
+    }
+}
+
+/// task_work_run() of the running task, as far as it parks itself because a quota is used up: on the way to user mode.
+/// True if it did; the next thing to happen on this CPU is a schedule then.
+pub fn task_work_run<'a, H: Hooks>(rq: &'a Rq<'a, H>) -> bool {
+    let p = rq.curr();
+
+    while p.sched_throttle_work.load(Ordering::Relaxed) {
+        rq.hooks().operation();
+        if throttle_cfs_rq_work(rq.machine, p) {
+            return true;
+        }
+    }
+    false
+}
+
 /// sched_yield(), without the schedule that follows. Not on an idle CPU.
 pub fn do_sched_yield<'a, H: Hooks>(rq: &'a Rq<'a, H>) {
     let _guard = rq_lock(rq);
@@ -803,7 +853,8 @@ pub fn do_sched_yield<'a, H: Hooks>(rq: &'a Rq<'a, H>) {
 
 /// yield_to(), without the schedule that follows: `p` is queued on the same CPU. False: nobody yielded.
 pub fn yield_to<'a, H: Hooks>(rq: &'a Rq<'a, H>, p: &'a TaskStruct<'a, H>) -> bool {
-    let _guard = rq_lock(rq);
+    let _pi = p.pi_lock.lock();
+    let _guard = double_rq_lock(rq, task_rq(rq.machine, p));
     rq.hooks().operation();
 
     yield_to_task_fair(rq, p)

@@ -22,6 +22,7 @@
 //! | prio_changed | [`class::prio_changed_fair`] |
 
 pub mod avg_vruntime;
+pub mod bandwidth;
 pub mod class;
 pub mod dequeue;
 pub mod enqueue;

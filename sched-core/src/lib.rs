@@ -14,7 +14,8 @@
 //!    ([`core::__schedule`]).
 //! 3. [`fair`]: the class, file by file: enqueue, place, reweight, the average, the tree, pick, set_next, update_curr,
 //!    dequeue, preempt.
-//! 4. [`pelt`]: load tracking. Below it all: [`rbtree`], [`list`], [`sync`]. To look at it from outside: [`trace`], [`bug`].
+//! 4. [`pelt`]: load tracking. Below it all: [`rbtree`], [`list`], [`sync`]. To look at it from outside: [`trace`],
+//!    [`bug`].
 //!
 //! ```
 //! use sched_core::core::{__schedule, sched_fork, sched_init, wake_up_new_task};
@@ -35,7 +36,8 @@
 //!
 //! # What is not modelled
 //!
-//! Other classes than fair and idle, task groups, bandwidth, balancing (yet), hrtick, core scheduling, proxy execution, NUMA and cache-aware scheduling, irq and steal time, schedstats, uclamp, PSI.
+//! Other classes than fair and idle, balancing and the choice of a CPU, hrtick, core scheduling, proxy execution, NUMA
+//! and cache-aware scheduling, irq and steal time, schedstats, uclamp, PSI, groups that go away, bursts.
 //! Documentation/limits.rst has the list and what follows from it.
 
 #![no_std]

@@ -8,7 +8,7 @@
     reason = "removal from the middle by reference, and interior mutability of the list head"
 )]
 
-use crate::sched::{CfsRq, SchedEntity, TaskGroup};
+use crate::sched::{CfsRq, SchedEntity, TaskGroup, TaskStruct};
 use crate::trace::Hooks;
 use core::cell::UnsafeCell;
 use core::mem::ManuallyDrop;
@@ -32,13 +32,28 @@ mod adapters {
             &'a CfsRq<'a, H>: CfsRq<'a, H> { leaf_cfs_rq_list: LinkedListAtomicLink } where H: Hooks + 'a
     );
     intrusive_adapter!(
+        /// Queues of a group that are throttled, by `throttled_list`.
+        pub ThrottledNode<'a, H> =
+            &'a CfsRq<'a, H>: CfsRq<'a, H> { throttled_list: LinkedListAtomicLink } where H: Hooks + 'a
+    );
+    intrusive_adapter!(
+        /// Queues of a CPU that it is to unthrottle, by `throttled_csd_list`.
+        pub CsdNode<'a, H> =
+            &'a CfsRq<'a, H>: CfsRq<'a, H> { throttled_csd_list: LinkedListAtomicLink } where H: Hooks + 'a
+    );
+    intrusive_adapter!(
+        /// Tasks that are parked in a throttled queue, by `throttle_node`.
+        pub LimboNode<'a, H> =
+            &'a TaskStruct<'a, H>: TaskStruct<'a, H> { throttle_node: LinkedListAtomicLink } where H: Hooks + 'a
+    );
+    intrusive_adapter!(
         /// Groups below one, by `siblings`.
         pub Siblings<'a, H> =
             &'a TaskGroup<'a, H>: TaskGroup<'a, H> { siblings: LinkedListAtomicLink } where H: Hooks + 'a
     );
 }
 
-pub use adapters::{GroupNode, LeafCfsRqList, Siblings};
+pub use adapters::{CsdNode, GroupNode, LeafCfsRqList, LimboNode, Siblings, ThrottledNode};
 
 /// A list of entries that outlive it, linked by a field of theirs.
 ///
@@ -125,6 +140,18 @@ where
     pub fn list_move(&self, entry: &'a T) {
         self.list_del_init(entry);
         self.list_add(entry);
+    }
+
+    /// list_splice_init(): all entries of this list, in their order, become a list of its own.
+    pub fn list_splice_init(&self) -> Self {
+        let all = self.head().take();
+        List { head: UnsafeCell::new(ManuallyDrop::new(all)) }
+    }
+
+    /// list_splice(): all entries of `list`, in their order, become the first of this one.
+    pub fn list_splice(&self, list: Self) {
+        let list = ManuallyDrop::into_inner(list.head.into_inner());
+        self.head().front_mut().splice_before(list);
     }
 
     /// list_empty().

@@ -9,9 +9,10 @@
 //! Virtual time is weighted: a task of weight `w` that runs for `d` ns advances by `d * NICE_0_LOAD / w`.
 
 use crate::bug::bug;
+use crate::fair::bandwidth::CfsBandwidth;
 use crate::fair::load::LoadWeight;
 use crate::features::SchedFeat;
-use crate::list::{GroupNode, LeafCfsRqList, List, Siblings};
+use crate::list::{CsdNode, GroupNode, LeafCfsRqList, LimboNode, List, Siblings};
 use crate::patches::Patches;
 use crate::pelt::SchedAvg;
 use crate::rbtree::{RbEntry, RbNode, RbRootCached};
@@ -368,6 +369,26 @@ pub struct CfsRq<'a, H: Hooks + 'a> {
     pub on_list: Cell<bool>,
     /// Link in rq->leaf_cfs_rq_list.
     pub leaf_cfs_rq_list: LinkedListAtomicLink,
+    /// A quota applies.
+    pub runtime_enabled: Cell<bool>,
+    /// What is left of what was taken from the group's pool, ns; negative: overdrawn.
+    pub runtime_remaining: Cell<i64>,
+    /// rq->clock since when tasks of it are parked, ns; 0: none.
+    pub throttled_clock: Cell<u64>,
+    /// The same, for any throttled level above as well.
+    pub throttled_clock_self: Cell<u64>,
+    /// How long that was in all, ns.
+    pub throttled_clock_self_time: Cell<u64>,
+    /// Its quota is used up.
+    pub throttled: Cell<bool>,
+    /// How many levels, this one and those above, are throttled.
+    pub throttle_count: Cell<i32>,
+    /// Link in cfs_b->throttled_cfs_rq.
+    pub throttled_list: LinkedListAtomicLink,
+    /// Link in rq->cfsb_csd_list.
+    pub throttled_csd_list: LinkedListAtomicLink,
+    /// The tasks that are parked here.
+    pub throttled_limbo_list: List<LimboNode<'a, H>>,
     /// The PELT clock stands: throttled and empty.
     pub pelt_clock_throttled: Cell<bool>,
     /// The PELT clock when it was stopped, ns.
@@ -407,6 +428,16 @@ impl<'a, H: Hooks + 'a> CfsRq<'a, H> {
             prop_runnable_sum: Cell::new(0),
             on_list: Cell::new(false),
             leaf_cfs_rq_list: LinkedListAtomicLink::new(),
+            runtime_enabled: Cell::new(false),
+            runtime_remaining: Cell::new(0),
+            throttled_clock: Cell::new(0),
+            throttled_clock_self: Cell::new(0),
+            throttled_clock_self_time: Cell::new(0),
+            throttled: Cell::new(false),
+            throttle_count: Cell::new(0),
+            throttled_list: LinkedListAtomicLink::new(),
+            throttled_csd_list: LinkedListAtomicLink::new(),
+            throttled_limbo_list: List::new(),
             pelt_clock_throttled: Cell::new(false),
             throttled_clock_pelt: Cell::new(0),
             throttled_clock_pelt_time: Cell::new(0),
@@ -447,6 +478,8 @@ pub struct TaskGroup<'a, H: Hooks + 'a> {
     pub children: List<Siblings<'a, H>>,
     /// Link in parent->children.
     pub siblings: LinkedListAtomicLink,
+    /// Quota, period and what is left.
+    pub cfs_bandwidth: CfsBandwidth<'a, H>,
 }
 
 impl<'a, H: Hooks + 'a> TaskGroup<'a, H> {
@@ -464,6 +497,7 @@ impl<'a, H: Hooks + 'a> TaskGroup<'a, H> {
             parent: Cell::new(None),
             children: List::new(),
             siblings: LinkedListAtomicLink::new(),
+            cfs_bandwidth: CfsBandwidth::new(),
         }
     }
 }
@@ -508,6 +542,12 @@ pub struct TaskStruct<'a, H: Hooks + 'a> {
     pub sched_contributes_to_load: Cell<bool>,
     /// Its group.
     pub sched_task_group: Cell<Option<&'a TaskGroup<'a, H>>>,
+    /// Its work to park itself on the way to user mode is pending (sched_throttle_work).
+    pub sched_throttle_work: AtomicBool,
+    /// Link in the limbo list of its queue.
+    pub throttle_node: LinkedListAtomicLink,
+    /// It is parked.
+    pub throttled: Cell<bool>,
 }
 
 impl<'a, H: Hooks + 'a> TaskStruct<'a, H> {
@@ -530,6 +570,9 @@ impl<'a, H: Hooks + 'a> TaskStruct<'a, H> {
             is_blocked: Cell::new(false),
             sched_contributes_to_load: Cell::new(false),
             sched_task_group: Cell::new(None),
+            sched_throttle_work: AtomicBool::new(false),
+            throttle_node: LinkedListAtomicLink::new(),
+            throttled: Cell::new(false),
         }
     }
 
@@ -587,6 +630,8 @@ pub struct Rq<'a, H: Hooks + 'a> {
     pub cfs_tasks: List<GroupNode<'a, H>>,
     /// All queues with something to decay, children first.
     pub leaf_cfs_rq_list: List<LeafCfsRqList<'a, H>>,
+    /// Queues to be unthrottled by this CPU itself.
+    pub cfsb_csd_list: List<CsdNode<'a, H>>,
     /// The end of a branch that is being added to that list; none: no branch.
     pub tmp_alone_branch: Cell<Option<&'a CfsRq<'a, H>>>,
 }
@@ -615,6 +660,7 @@ impl<'a, H: Hooks + 'a> Rq<'a, H> {
             cpu,
             cfs_tasks: List::new(),
             leaf_cfs_rq_list: List::new(),
+            cfsb_csd_list: List::new(),
             tmp_alone_branch: Cell::new(None),
         }
     }
@@ -681,6 +727,8 @@ pub struct Machine<'a, H: Hooks + 'a> {
     runqueues: Cell<&'a [Rq<'a, H>]>,
     /// What sched_clock_cpu() reads, on every CPU. ns.
     clock: AtomicU64,
+    /// How many timers were armed so far: of equal times the one armed first goes first.
+    timers_armed: AtomicU64,
 }
 
 impl<'a, H: Hooks + 'a> Machine<'a, H> {
@@ -698,6 +746,7 @@ impl<'a, H: Hooks + 'a> Machine<'a, H> {
             root_task_group: TaskGroup::new(),
             runqueues: Cell::new(&[]),
             clock: AtomicU64::new(0),
+            timers_armed: AtomicU64::new(0),
         }
     }
 
@@ -757,6 +806,11 @@ impl<'a, H: Hooks + 'a> Machine<'a, H> {
     #[inline(always)]
     pub fn sched_clock_cpu(&self) -> u64 {
         self.clock.load(Ordering::Relaxed)
+    }
+
+    /// The number of the next timer to be armed.
+    pub(crate) fn next_timer(&self) -> u64 {
+        self.timers_armed.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Lets every CPU's clock read `now`, ns. Runqueues see it when they next update their own.
@@ -960,6 +1014,30 @@ pub fn rq_lock<'l, H: Hooks>(rq: &'l Rq<'_, H>) -> RawSpinlockGuard<'l> {
     let kept = RqClockFlags::RQCF_REQ_SKIP | RqClockFlags::RQCF_ACT_SKIP;
     rq.clock_update_flags.set(rq.clock_update_flags.get() & kept);
     guard
+}
+
+/// rq_clock_start_loop_update(): one look at the clock serves all that follows.
+pub fn rq_clock_start_loop_update<H: Hooks>(rq: &Rq<'_, H>) {
+    let flags = rq.clock_update_flags.get();
+    crate::WARN_ON_ONCE!(rq.hooks(), flags.contains(RqClockFlags::RQCF_ACT_SKIP));
+    rq.clock_update_flags.set(flags | RqClockFlags::RQCF_ACT_SKIP);
+}
+
+/// rq_clock_stop_loop_update().
+pub fn rq_clock_stop_loop_update<H: Hooks>(rq: &Rq<'_, H>) {
+    rq.clock_update_flags.set(rq.clock_update_flags.get() & !RqClockFlags::RQCF_ACT_SKIP);
+}
+
+/// double_rq_lock(): both locks, in the order of the CPUs; one if they are the same.
+pub fn double_rq_lock<'l, 'a, H: Hooks>(
+    rq1: &'l Rq<'a, H>,
+    rq2: &'l Rq<'a, H>,
+) -> (RawSpinlockGuard<'l>, Option<RawSpinlockGuard<'l>>) {
+    if ptr::eq(rq1, rq2) {
+        return (rq_lock(rq1), None);
+    }
+    let (first, second) = if rq1.cpu < rq2.cpu { (rq1, rq2) } else { (rq2, rq1) };
+    (rq_lock(first), Some(rq_lock(second)))
 }
 
 /// add_nr_running().

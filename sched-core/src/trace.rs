@@ -109,6 +109,12 @@ pub enum Site {
     ReweightTaskFair,
     /// `yield_task_fair()` by way of `update_curr_eevdf()`.
     YieldTaskFair,
+    /// `unthrottle_cfs_rq()`.
+    UnthrottleCfsRq,
+    /// `tg_unthrottle_up()`.
+    TgUnthrottleUp,
+    /// `distribute_cfs_runtime()`.
+    DistributeCfsRuntime,
     /// The class's `update_curr` method.
     UpdateCurrFair,
 }
@@ -129,6 +135,9 @@ impl Site {
         Site::WakeupPreemptFair,
         Site::ReweightTaskFair,
         Site::YieldTaskFair,
+        Site::UnthrottleCfsRq,
+        Site::TgUnthrottleUp,
+        Site::DistributeCfsRuntime,
         Site::UpdateCurrFair,
     ];
 
@@ -146,6 +155,9 @@ impl Site {
             Site::WakeupPreemptFair => "wakeup_preempt_fair",
             Site::ReweightTaskFair => "reweight_task_fair",
             Site::YieldTaskFair => "yield_task_fair",
+            Site::UnthrottleCfsRq => "unthrottle_cfs_rq",
+            Site::TgUnthrottleUp => "tg_unthrottle_up",
+            Site::DistributeCfsRuntime => "distribute_cfs_runtime",
             Site::UpdateCurrFair => "update_curr_fair",
         }
     }

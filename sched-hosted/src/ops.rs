@@ -204,7 +204,8 @@ impl Policy {
     }
 }
 
-/// What the clock of every CPU reads before the first `at`, ns.
+/// What the clock of every CPU reads before the first `at`, ns: above 0, which as a last_update_time would mean that
+/// something is attached to no queue.
 pub const START_NS: u64 = 1_000_000;
 
 /// A statement of the operation language. Times are ns, absolute or as named.

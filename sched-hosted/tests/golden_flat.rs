@@ -183,7 +183,7 @@ fn compare_dump(name: &str, ops: &[u8], dump: &str) -> Result<(), String> {
         let Some((first, recorded)) = blocks.get(number - 1) else {
             return Err(format!("{name}.dump ends before it"));
         };
-        if number % DUMP_EVERY != 0 && number != blocks.len() {
+        if !number.is_multiple_of(DUMP_EVERY) && number != blocks.len() {
             return Ok(());
         }
         let mut text = format!("@{number} {}\n", golden.as_written(statement)).into_bytes();

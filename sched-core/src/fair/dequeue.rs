@@ -3,6 +3,10 @@
 //! others have caught up (DELAY_DEQUEUE): then its dequeue is completed by the pick that falls on it.
 
 use super::avg_vruntime::{entity_eligible, update_entity_lag};
+use super::bandwidth::{
+    dequeue_throttled_task, record_throttle_clock, return_cfs_rq_runtime, stop_pelt_clock,
+    task_is_throttled, throttled_hierarchy,
+};
 use super::enqueue::cfs_rq_is_idle;
 use super::group::{se_update_runnable, update_cfs_group};
 use super::load::update_load_sub;
@@ -92,10 +96,16 @@ fn dequeue_entity<'a, H: Hooks>(
     se.on_rq.set(false);
     account_entity_dequeue(cfs_rq, se);
 
+    // The last one out gives back what runtime is left.
+    return_cfs_rq_runtime(cfs_rq);
+
     update_cfs_group(se);
 
     if cfs_rq.nr_queued.get() == 0 {
         update_idle_cfs_rq_clock_pelt(cfs_rq);
+        if throttled_hierarchy(cfs_rq) {
+            stop_pelt_clock(cfs_rq);
+        }
     }
 }
 
@@ -104,6 +114,7 @@ fn dequeue_hierarchy<'a, H: Hooks>(p: &'a TaskStruct<'a, H>, flags: QueueFlags) 
     let mut flags = flags;
     let task_sleep = flags.contains(QueueFlags::DEQUEUE_SLEEP);
     let task_delayed = flags.contains(QueueFlags::DEQUEUE_DELAYED);
+    let task_throttled = flags.contains(QueueFlags::DEQUEUE_THROTTLE);
     let mut h_nr_runnable = 0;
     let mut h_nr_idle = u32::from(task_has_idle_policy(p));
     let mut dequeue = true;
@@ -135,6 +146,10 @@ fn dequeue_hierarchy<'a, H: Hooks>(p: &'a TaskStruct<'a, H>, flags: QueueFlags) 
 
         if cfs_rq_is_idle(cfs_rq) {
             h_nr_idle = 1;
+        }
+
+        if task_throttled && throttled_hierarchy(cfs_rq) {
+            record_throttle_clock(cfs_rq);
         }
 
         flags |= QueueFlags::DEQUEUE_SLEEP;
@@ -219,6 +234,11 @@ pub fn dequeue_task_fair<'a, H: Hooks>(
     flags: QueueFlags,
 ) -> bool {
     rq.count(Counter::DequeueTaskFair);
+
+    if task_is_throttled(p) {
+        dequeue_throttled_task(p, flags);
+        return true;
+    }
 
     if !p.se.sched_delayed.get() {
         util_est_dequeue(&rq.cfs, p);

@@ -2,6 +2,7 @@
 //! Arrival: a task is woken, is new, or comes back from a change.
 
 use super::avg_vruntime::update_entity_lag;
+use super::bandwidth::{check_enqueue_throttle, enqueue_throttled_task, task_is_throttled};
 use super::dequeue::clear_delayed;
 use super::group::{
     assert_list_leaf_cfs_rq, list_add_leaf_cfs_rq, se_update_runnable, update_cfs_group,
@@ -62,6 +63,7 @@ fn enqueue_entity<'a, H: Hooks>(
     se.on_rq.set(true);
 
     if cfs_rq.nr_queued.get() == 1 {
+        check_enqueue_throttle(cfs_rq);
         list_add_leaf_cfs_rq(cfs_rq);
         if cfs_rq.pelt_clock_throttled.get() {
             start_pelt_clock(cfs_rq);
@@ -69,9 +71,9 @@ fn enqueue_entity<'a, H: Hooks>(
     }
 }
 
-/// The PELT clock of a throttled queue goes on: it has something queued again.
+/// The PELT clock of a throttled queue goes on: it has something queued again, or is not throttled any more.
 #[cold]
-fn start_pelt_clock<H: Hooks>(cfs_rq: &CfsRq<'_, H>) {
+pub(super) fn start_pelt_clock<H: Hooks>(cfs_rq: &CfsRq<'_, H>) {
     let stood = rq_clock_pelt(rq_of(cfs_rq)).wrapping_sub(cfs_rq.throttled_clock_pelt.get());
     cfs_rq
         .throttled_clock_pelt_time
@@ -155,6 +157,10 @@ pub fn enqueue_task_fair<'a, H: Hooks>(
 ) {
     let se = &p.se;
     let cfs_rq = &rq.cfs;
+
+    if task_is_throttled(p) && enqueue_throttled_task(p) {
+        return;
+    }
 
     // The estimate of a delayed task is in the sum until it is woken or gone.
     if !se.sched_delayed.get() || flags.contains(QueueFlags::ENQUEUE_DELAYED) {

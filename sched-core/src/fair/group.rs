@@ -4,6 +4,7 @@
 //! In the flat design a group's entity is never in the tree. It carries a weight (its share), and load averages; the
 //! product of the shares on a task's path is the task's flat weight.
 
+use super::bandwidth::sync_throttle;
 use super::load::{
     MAX_SHARES, MIN_SHARES, NICE_0_LOAD, SCHED_PRIO_TO_WEIGHT, WEIGHT_IDLEPRIO, scale_load,
     scale_load_down, update_load_set,
@@ -405,6 +406,7 @@ pub fn sched_create_group<'a, H: Hooks>(
         let _guard = rq_lock(rq);
         update_rq_clock(rq);
         attach_entity_cfs_rq(&parts.se[rq.cpu as usize]);
+        sync_throttle(tg, rq);
     }
 }
 

@@ -2,6 +2,7 @@
 //! Wakeup preemption, the buddy, and yield.
 
 use super::avg_vruntime::entity_eligible;
+use super::bandwidth::task_is_throttled;
 use super::enqueue::cfs_rq_is_idle;
 use super::pick::{cancel_protect_slice, clear_buddies, pick_next_entity, update_protect_slice};
 use super::timeline::entity_before;
@@ -120,6 +121,11 @@ pub fn wakeup_preempt_fair<'a, H: Hooks>(
     }
 
     if core::ptr::eq(se, pse) {
+        return;
+    }
+
+    // Parked at once by its enqueue: nothing to preempt for.
+    if task_is_throttled(p) {
         return;
     }
 

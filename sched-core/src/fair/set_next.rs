@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Putting what ran back into the tree, and taking what runs next out of it.
 
+use super::bandwidth::{account_cfs_rq_runtime, task_throttle_setup_work};
 use super::load::NICE_0_LOAD;
 use super::load_avg::{flags::UPDATE_TG, update_load_avg};
 use super::pick::{clear_buddies, set_protect_slice};
@@ -94,6 +95,7 @@ pub fn put_prev_task_fair<'a, H: Hooks>(
 /// task that comes back from a change.
 pub fn set_next_task_fair<'a, H: Hooks>(rq: &'a Rq<'a, H>, p: &'a TaskStruct<'a, H>, first: bool) {
     let se = &p.se;
+    let mut throttled = false;
     let mut weight = NICE_0_LOAD;
     let on_rq = se.on_rq.get();
     let cfs_rq = &rq.cfs;
@@ -113,9 +115,16 @@ pub fn set_next_task_fair<'a, H: Hooks>(rq: &'a Rq<'a, H>, p: &'a TaskStruct<'a,
             set_next_entity(cfs_rq, se);
         }
 
+        // The new queue may have no runtime left.
+        throttled |= account_cfs_rq_runtime(cfs_rq, 0);
+
         if on_rq {
             weight = __calc_prop_weight(cfs_rq, se, weight);
         }
+    }
+
+    if throttled {
+        task_throttle_setup_work(p);
     }
 
     cfs_rq.curr.set(Some(se));

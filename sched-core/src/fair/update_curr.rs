@@ -2,6 +2,7 @@
 //! Charging what runs, ending its request, and the tick.
 
 use super::avg_vruntime::avg_vruntime;
+use super::bandwidth::account_cfs_rq_runtime;
 use super::group::update_cfs_group;
 use super::load::{NICE_0_LOAD, calc_delta_fair};
 use super::load_avg::{flags::UPDATE_TG, update_load_avg};
@@ -63,6 +64,8 @@ pub fn update_curr<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, site: Site) {
     if delta_exec <= 0 {
         return;
     }
+
+    account_cfs_rq_runtime(cfs_rq, delta_exec as u64);
 
     if !entity_is_task(curr) {
         return;

@@ -2,27 +2,27 @@
 //! v7.3's class behind the [`Class`] trait: sched-core, driven as system calls and interrupts drive it, refusing what
 //! makes no sense in the state.
 
+mod legal;
+mod visit;
+
 use super::arena::Arena;
 use super::class::{
-    Class, Depth, Legality, Object, Part, Refusal, Resched, TaskInfo, TaskState, Value, Violation,
-    Visitor,
+    Class, Depth, Legality, Part, Resched, TaskInfo, TaskState, Value, Violation, Visitor,
 };
-use super::{GroupName, Header, Names, Op, Policy, TaskName};
+use super::{CgroupMode, GroupName, Header, Names, Op, Policy, START_NS, TaskName};
 use crate::error::Error;
 use sched_core::core;
+use sched_core::fair::bandwidth::{Visit, run_hrtimers, tg_set_cfs_bandwidth};
 use sched_core::fair::class::SchedAttr;
+use sched_core::fair::group::{sched_create_group, sched_group_set_idle, sched_group_set_shares};
 use sched_core::features::SchedFeat;
 use sched_core::patches::Patches;
-use sched_core::pelt::SchedAvg;
 use sched_core::sched::{
-    self, CfsRq, Machine, Rq, SchedEntity, TASK_DEAD, TASK_INTERRUPTIBLE, TASK_NEW, TaskStruct,
+    self, Machine, Rq, SchedEntity, TASK_DEAD, TASK_INTERRUPTIBLE, TASK_NEW, TaskGroup, TaskStruct,
     Tif, WakeFlags,
 };
 use sched_core::sync::Ordering;
 use sched_core::trace::Hooks;
-
-/// The first instant: last_update_time 0 means "not attached", so clocks start above it. ns.
-pub const START_NS: u64 = 1_000_000;
 
 /// What is switched on beyond the header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -42,6 +42,10 @@ pub struct Driver<'a, H: Hooks + 'a> {
     tasks: Vec<Option<&'a TaskStruct<'a, H>>>,
     /// Live tasks in order of creation.
     order: Vec<TaskName>,
+    /// By GroupName: the group of that path.
+    groups: Vec<Option<&'a TaskGroup<'a, H>>>,
+    /// Groups in order of creation, the root group first.
+    group_order: Vec<(GroupName, &'a TaskGroup<'a, H>)>,
 }
 
 impl<'a, H: Hooks + 'a> Driver<'a, H> {
@@ -71,16 +75,28 @@ impl<'a, H: Hooks + 'a> Driver<'a, H> {
         machine.tick_nsec.set(sched::NSEC_PER_SEC / u64::from(header.hz));
         machine.set_sched_clock(START_NS);
         core::sched_init(machine, runqueues);
+        machine.cgroup_mode.set(match header.cgroup_mode {
+            CgroupMode::Up => sched::CgroupMode::Up,
+            CgroupMode::Smp => sched::CgroupMode::Smp,
+            CgroupMode::Concur => sched::CgroupMode::Concur,
+            CgroupMode::Max => sched::CgroupMode::Max,
+            CgroupMode::Tasks => sched::CgroupMode::Tasks,
+        });
         if let Some(base_slice_ns) = header.base_slice_ns {
             machine.sysctl_sched_base_slice.set(base_slice_ns);
         }
 
+        let root = &machine.root_task_group;
+        let mut groups = vec![None; names.nr_groups()];
+        groups[0] = Some(root);
         Ok(Driver {
             arena,
             machine,
             names: names.clone(),
             tasks: vec![None; names.nr_tasks()],
             order: Vec::new(),
+            groups,
+            group_order: vec![(GroupName::ROOT, root)],
         })
     }
 
@@ -97,6 +113,17 @@ impl<'a, H: Hooks + 'a> Driver<'a, H> {
     /// The live task called `name`, for checks that look inside.
     pub fn task_struct(&self, name: TaskName) -> Option<&'a TaskStruct<'a, H>> {
         self.tasks.get(name.0 as usize).copied().flatten()
+    }
+
+    /// The group of that path, for checks that look inside.
+    pub fn group(&self, path: &str) -> Option<&'a TaskGroup<'a, H>> {
+        let known = |&&(name, _): &&(GroupName, _)| self.names.group_text(name) == path;
+        self.group_order.iter().find(known).map(|&(_, tg)| tg)
+    }
+
+    /// The groups in order of creation, the root group first, for checks that look inside.
+    pub fn task_groups(&self) -> impl Iterator<Item = (GroupName, &'a TaskGroup<'a, H>)> {
+        self.group_order.iter().copied()
     }
 
     /// The live tasks in order of creation.
@@ -129,107 +156,6 @@ impl<'a, H: Hooks + 'a> Driver<'a, H> {
         }
     }
 
-    // ---- what is legal ---------------------------------------------------------------------------------------------
-
-    fn need_task(&self, name: TaskName) -> Result<&'a TaskStruct<'a, H>, Refusal> {
-        self.task_struct(name).ok_or_else(|| {
-            Refusal::new(
-                format!("there is no task '{}'", self.names.task_text(name)),
-                format!("make it first: task {}", self.names.task_text(name)),
-            )
-        })
-    }
-
-    fn need_cpu(&self, cpu: u32) -> Legality {
-        let cpus = self.nr_cpus();
-        if cpu < cpus {
-            return Ok(());
-        }
-        Err(Refusal::new(
-            format!("there is no CPU {cpu}"),
-            format!(
-                "CPUs are numbered 0 to {}; the header's 'cpus' says how many there are",
-                cpus - 1
-            ),
-        ))
-    }
-
-    fn need_busy(&self, cpu: u32, verb: &str) -> Legality {
-        self.need_cpu(cpu)?;
-        if self.current(cpu).is_some() {
-            return Ok(());
-        }
-        Err(Refusal::new(
-            format!("CPU {cpu} idles: it has no task that could {verb}"),
-            format!("wake a task there and 'schedule {cpu}' first"),
-        ))
-    }
-
-    fn need_root(&self, group: GroupName) -> Legality {
-        if group == GroupName::ROOT {
-            return Ok(());
-        }
-        Err(Refusal::new(
-            format!("group '{}': task groups are not built yet", self.names.group_text(group)),
-            "leave groups out, or use the root group /",
-        ))
-    }
-
-    fn check_wake(&self, task: TaskName, cpu: Option<u32>) -> Legality {
-        let p = self.need_task(task)?;
-        if let Some(cpu) = cpu {
-            self.need_cpu(cpu)?;
-        }
-        let name = self.names.task_text(task);
-        match Self::state_of(p) {
-            TaskState::Delayed | TaskState::Blocked => Ok(()),
-            TaskState::New => Err(Refusal::new(
-                format!("task '{name}' is new: it never slept"),
-                format!("use: new {name}"),
-            )),
-            TaskState::Runnable => Err(Refusal::new(
-                format!("task '{name}' is awake already"),
-                "only a task that sleeps (after block) can be woken",
-            )),
-        }
-    }
-
-    fn check_yield_to(&self, cpu: u32, task: TaskName) -> Legality {
-        self.need_busy(cpu, "yield")?;
-        let p = self.need_task(task)?;
-        let name = self.names.task_text(task);
-        let refuse = |what: String| {
-            Err(Refusal::new(what, format!("yield to a task that waits on CPU {cpu}")))
-        };
-        if sched::task_cpu(p) != cpu {
-            return refuse(format!("task '{name}' is on CPU {}", sched::task_cpu(p)));
-        }
-        match Self::state_of(p) {
-            TaskState::Runnable if self.current(cpu) == Some(task) => {
-                refuse(format!("task '{name}' is the one that runs"))
-            }
-            TaskState::Runnable => Ok(()),
-            _ => refuse(format!("task '{name}' is not runnable")),
-        }
-    }
-
-    fn check_migrate(&self, task: TaskName, cpu: u32) -> Legality {
-        self.need_cpu(cpu)?;
-        let p = self.need_task(task)?;
-        let name = self.names.task_text(task);
-        let refuse = |what: String| {
-            Err(Refusal::new(what, "migrate a task that waits in a queue of another CPU"))
-        };
-        match Self::state_of(p) {
-            TaskState::New | TaskState::Blocked => refuse(format!("task '{name}' is in no queue")),
-            _ if sched::task_on_cpu(p) => refuse(format!("task '{name}' is running")),
-            _ if sched::task_cpu(p) == cpu => {
-                refuse(format!("task '{name}' is on CPU {cpu} already"))
-            }
-            _ => Ok(()),
-        }
-    }
-
     // ---- what is done ----------------------------------------------------------------------------------------------
 
     fn attr(policy: Policy, nice: i32, slice_ns: u64) -> SchedAttr {
@@ -241,12 +167,29 @@ impl<'a, H: Hooks + 'a> Driver<'a, H> {
         SchedAttr { sched_policy, sched_nice: nice, sched_runtime: slice_ns }
     }
 
-    fn make_task(&mut self, name: TaskName, cpu: u32, attr: &SchedAttr) {
+    fn make_task(&mut self, name: TaskName, cpu: u32, attr: &SchedAttr, tg: &'a TaskGroup<'a, H>) {
         let p = self.arena.task();
         p.pid.set(name.0);
-        core::sched_fork(self.machine, p, attr, &self.machine.root_task_group, cpu);
+        core::sched_fork(self.machine, p, attr, tg, cpu);
         self.tasks[name.0 as usize] = Some(p);
         self.order.push(name);
+    }
+
+    fn live_group(&self, name: GroupName) -> &'a TaskGroup<'a, H> {
+        self.groups[name.0 as usize].expect("the operation was checked: the group is there")
+    }
+
+    fn make_group(&mut self, name: GroupName, shares: Option<u64>) {
+        let parts = self.arena.group(self.nr_cpus());
+        let parent = self.parent_of(name).map(|above| self.live_group(above));
+        let parent = parent.expect("the operation was checked: the group above is there");
+        parts.tg.id.set(name.0);
+        sched_create_group(self.machine, &parts, parent);
+        self.groups[name.0 as usize] = Some(parts.tg);
+        self.group_order.push((name, parts.tg));
+        if let Some(shares) = shares.filter(|&shares| shares != 1024) {
+            sched_group_set_shares(self.machine, parts.tg, shares);
+        }
     }
 
     fn exit(&mut self, cpu: u32) {
@@ -258,136 +201,6 @@ impl<'a, H: Hooks + 'a> Driver<'a, H> {
         self.tasks[name.0 as usize] = None;
         self.order.retain(|&other| other != name);
         self.arena.recycle(p);
-    }
-
-    // ---- what is seen ----------------------------------------------------------------------------------------------
-
-    fn name_of_opt(se: Option<&SchedEntity<'a, H>>) -> Value {
-        Value::Task(se.map(|se| TaskName(sched::task_of(se).pid.get())))
-    }
-
-    fn h_curr_of(cfs_rq: &CfsRq<'a, H>) -> Value {
-        match cfs_rq.h_curr.get() {
-            Some(se) if !sched::entity_is_task(se) => {
-                let tg = sched::group_cfs_rq(se).and_then(|my_q| my_q.tg.get());
-                Value::Group(GroupName(tg.map_or(0, |tg| tg.id.get())))
-            }
-            se => Self::name_of_opt(se),
-        }
-    }
-
-    fn visit_rq<V: Visitor + ?Sized>(&self, rq: &Rq<'a, H>, v: &mut V) {
-        let resched = match self.resched(rq.cpu) {
-            Resched::None => "none",
-            Resched::Lazy => "lazy",
-            Resched::Now => "now",
-        };
-        v.object(Object::Rq(rq.cpu));
-        v.field("clock", Value::U64(rq.clock.get()));
-        v.field("clock_task", Value::U64(rq.clock_task.get()));
-        v.field("nr_running", Value::U64(u64::from(rq.nr_running.get())));
-        v.field("nr_switches", Value::U64(rq.nr_switches.get()));
-        v.field("resched", Value::Word(resched));
-        v.field("curr", Value::Current(self.current(rq.cpu)));
-        v.end();
-    }
-
-    fn visit_root_cfs<V: Visitor + ?Sized>(&self, cpu: u32, cfs_rq: &CfsRq<'a, H>, v: &mut V) {
-        v.object(Object::Cfs(cpu, GroupName::ROOT));
-        v.field("load", Value::U64(cfs_rq.load.weight.get()));
-        v.field("nr_queued", Value::U64(u64::from(cfs_rq.nr_queued.get())));
-        v.field("h_nr_queued", Value::U64(u64::from(cfs_rq.h_nr_queued.get())));
-        v.field("h_nr_runnable", Value::U64(u64::from(cfs_rq.h_nr_runnable.get())));
-        v.field("h_nr_idle", Value::U64(u64::from(cfs_rq.h_nr_idle.get())));
-        v.field("h_curr", Self::h_curr_of(cfs_rq));
-        v.field("sum_w_vruntime", Value::I64(cfs_rq.sum_w_vruntime.get()));
-        v.field("sum_weight", Value::U64(cfs_rq.sum_weight.get()));
-        v.field("sum_shift", Value::U64(u64::from(cfs_rq.sum_shift.get())));
-        v.field("zero_vruntime", Value::U64(cfs_rq.zero_vruntime.get()));
-        v.field("curr", Self::name_of_opt(cfs_rq.curr.get()));
-        v.field("next", Self::name_of_opt(cfs_rq.next.get()));
-        v.end();
-    }
-
-    fn visit_task<V: Visitor + ?Sized>(&self, name: TaskName, p: &TaskStruct<'a, H>, v: &mut V) {
-        let se = &p.se;
-        let cpu = sched::task_cpu(p);
-        v.object(Object::Task(name));
-        v.field("cpu", Value::U64(u64::from(cpu)));
-        v.field("on_rq", Value::I64(i64::from(p.on_rq.load(Ordering::Relaxed))));
-        v.field("se.on_rq", Value::Bool(se.on_rq.get()));
-        v.field("sched_delayed", Value::Bool(se.sched_delayed.get()));
-        v.field("rel_deadline", Value::Bool(se.rel_deadline.get()));
-        v.field("custom_slice", Value::Bool(se.custom_slice.get()));
-        v.field("load", Value::U64(se.load.weight.get()));
-        v.field("h_load", Value::U64(se.h_load.weight.get()));
-        v.field("vruntime", Value::U64(se.vruntime.get()));
-        v.field("deadline", Value::U64(se.deadline.get()));
-        v.field("vlag", Value::I64(se.vlag.get()));
-        v.field("slice", Value::U64(se.slice.get()));
-        v.field("vprot", Value::U64(se.vprot.get()));
-        v.field("exec_start", Value::U64(se.exec_start.get()));
-        v.field("sum_exec_runtime", Value::U64(se.sum_exec_runtime.get()));
-        v.field("prev_sum_exec_runtime", Value::U64(se.prev_sum_exec_runtime.get()));
-        if se.on_rq.get() && !sched::is(self.rq(cpu).cfs.curr.get(), se) {
-            v.field("min_vruntime", Value::U64(se.min_vruntime.get()));
-            v.field("min_slice", Value::U64(se.min_slice.get()));
-            v.field("max_slice", Value::U64(se.max_slice.get()));
-        }
-        v.end();
-    }
-
-    fn visit_avg<V: Visitor + ?Sized>(avg: &SchedAvg, v: &mut V) {
-        v.field("last_update_time", Value::U64(avg.last_update_time()));
-        v.field("load_sum", Value::U64(avg.load_sum.get()));
-        v.field("runnable_sum", Value::U64(avg.runnable_sum.get()));
-        v.field("util_sum", Value::U64(u64::from(avg.util_sum.get())));
-        v.field("period_contrib", Value::U64(u64::from(avg.period_contrib.get())));
-        v.field("load_avg", Value::U64(avg.load_avg.get()));
-        v.field("runnable_avg", Value::U64(avg.runnable_avg.get()));
-        v.field("util_avg", Value::U64(avg.util_avg.get()));
-        v.field("util_est", Value::U64(u64::from(avg.util_est.get())));
-    }
-
-    fn visit_pelt_cfs<V: Visitor + ?Sized>(
-        cpu: u32,
-        group: GroupName,
-        cfs_rq: &CfsRq<'a, H>,
-        v: &mut V,
-    ) {
-        v.object(Object::Cfs(cpu, group));
-        Self::visit_avg(&cfs_rq.avg, v);
-        v.field("on_list", Value::Bool(cfs_rq.on_list.get()));
-        v.field("removed.nr", Value::U64(u64::from(cfs_rq.removed.nr.load(Ordering::Relaxed))));
-        v.field("removed.load_avg", Value::U64(cfs_rq.removed.load_avg.get()));
-        v.field("removed.util_avg", Value::U64(cfs_rq.removed.util_avg.get()));
-        v.field("removed.runnable_avg", Value::U64(cfs_rq.removed.runnable_avg.get()));
-        v.end();
-    }
-
-    fn visit_pelt<V: Visitor + ?Sized>(&self, v: &mut V) {
-        for rq in self.machine.runqueues() {
-            v.object(Object::Rq(rq.cpu));
-            v.field("clock_pelt", Value::U64(rq.clock_pelt.get()));
-            v.field("lost_idle_time", Value::U64(rq.lost_idle_time.get()));
-            v.end();
-            Self::visit_pelt_cfs(rq.cpu, GroupName::ROOT, &rq.cfs, v);
-        }
-        for (name, p) in self.task_structs() {
-            v.object(Object::Task(name));
-            Self::visit_avg(&p.se.avg, v);
-            v.end();
-        }
-    }
-
-    fn visit_core<V: Visitor + ?Sized>(&self, v: &mut V) {
-        for rq in self.machine.runqueues() {
-            self.visit_rq(rq, v);
-            self.visit_root_cfs(rq.cpu, &rq.cfs, v);
-        }
-        for (name, p) in self.task_structs() {
-            self.visit_task(name, p, v);
-        }
     }
 }
 
@@ -401,76 +214,15 @@ impl<'a, H: Hooks + 'a> Class for Driver<'a, H> {
     }
 
     fn check(&self, op: &Op) -> Legality {
-        match *op {
-            Op::At { ns } if ns < self.now() => Err(Refusal::new(
-                format!("time goes back: it is {} ns already", self.now()),
-                "times never go back; they start at 1000000",
-            )),
-            Op::At { .. } | Op::Timers => Ok(()),
-            Op::Task { task, cpu, group, .. } => {
-                self.need_cpu(cpu)?;
-                self.need_root(group)?;
-                if self.task_struct(task).is_none() {
-                    return Ok(());
-                }
-                Err(Refusal::new(
-                    format!("there is a task '{}' already", self.names.task_text(task)),
-                    "a name is free again after its task's exit",
-                ))
-            }
-            Op::New { task } => {
-                let p = self.need_task(task)?;
-                if Self::state_of(p) == TaskState::New {
-                    return Ok(());
-                }
-                Err(Refusal::new(
-                    format!("task '{}' is not new", self.names.task_text(task)),
-                    "a sleeping task is woken with wake",
-                ))
-            }
-            Op::Wake { task, cpu, .. } => self.check_wake(task, cpu),
-            Op::Block { cpu } => self.need_busy(cpu, "block"),
-            Op::Exit { cpu } => self.need_busy(cpu, "exit"),
-            Op::Yield { cpu } => self.need_busy(cpu, "yield"),
-            Op::YieldTo { cpu, task } => self.check_yield_to(cpu, task),
-            Op::Schedule { cpu }
-            | Op::Tick { cpu }
-            | Op::UserReturn { cpu }
-            | Op::UpdateCurr { cpu }
-            | Op::UpdateBlocked { cpu } => self.need_cpu(cpu),
-            Op::Nice { task, .. } | Op::Param { task, .. } => self.need_task(task).map(|_| ()),
-            Op::Migrate { task, cpu } => self.check_migrate(task, cpu),
-            Op::FinishDelayed { task } => {
-                let p = self.need_task(task)?;
-                if p.se.sched_delayed.get() {
-                    return Ok(());
-                }
-                Err(Refusal::new(
-                    format!("task '{}' is not delayed", self.names.task_text(task)),
-                    "only a sleeper whose dequeue was delayed can be finished",
-                ))
-            }
-            Op::Move { task, group } => {
-                self.need_task(task)?;
-                self.need_root(group)
-            }
-            Op::Group { group, .. }
-            | Op::Shares { group, .. }
-            | Op::GroupIdle { group, .. }
-            | Op::Quota { group, .. } => match self.need_root(group) {
-                Ok(()) => {
-                    Err(Refusal::new("the root group cannot be changed", "name another group"))
-                }
-                refused => refused,
-            },
-        }
+        self.legal(op)
     }
 
     fn run(&mut self, op: &Op) {
         match *op {
             Op::At { ns } => self.machine.set_sched_clock(ns),
-            Op::Task { task, cpu, nice, policy, slice_ns, .. } => {
-                self.make_task(task, cpu, &Self::attr(policy, nice, slice_ns));
+            Op::Task { task, cpu, nice, policy, slice_ns, group } => {
+                let tg = self.live_group(group);
+                self.make_task(task, cpu, &Self::attr(policy, nice, slice_ns), tg);
             }
             Op::New { task } => core::wake_up_new_task(self.machine, self.live(task)),
             Op::Wake { task, sync, cpu } => {
@@ -500,18 +252,34 @@ impl<'a, H: Hooks + 'a> Class for Driver<'a, H> {
                     &Self::attr(policy, nice, slice_ns),
                 );
             }
-            Op::Migrate { task, cpu } => core::move_queued_task(self.machine, self.live(task), cpu),
+            Op::Migrate { task, cpu } => {
+                core::move_queued_task(self.machine, self.live(task), cpu);
+            }
             Op::UpdateCurr { cpu } => core::update_curr(self.rq(cpu)),
             Op::UpdateBlocked { cpu } => core::sched_balance_update_blocked_averages(self.rq(cpu)),
             Op::FinishDelayed { task } => core::wait_task_inactive(self.machine, self.live(task)),
-            // Without groups there is nothing that they could do, and check() refuses all but these.
-            Op::Timers
-            | Op::UserReturn { .. }
-            | Op::Move { .. }
-            | Op::Group { .. }
-            | Op::Shares { .. }
-            | Op::GroupIdle { .. }
-            | Op::Quota { .. } => {}
+            Op::Timers => {
+                let groups = |visit: Visit<'_, 'a, H>| {
+                    self.group_order.iter().for_each(|&(_, tg)| visit(tg));
+                };
+                run_hrtimers(self.machine, &groups, self.rq(0));
+            }
+            Op::UserReturn { cpu } => {
+                core::task_work_run(self.rq(cpu));
+            }
+            Op::Move { task, group } => {
+                core::sched_move_task(self.machine, self.live(task), self.live_group(group));
+            }
+            Op::Group { group, shares } => self.make_group(group, shares),
+            Op::Shares { group, shares } => {
+                sched_group_set_shares(self.machine, self.live_group(group), shares);
+            }
+            Op::GroupIdle { group, idle } => {
+                sched_group_set_idle(self.machine, self.live_group(group), idle);
+            }
+            Op::Quota { group, period_us, quota_us } => {
+                tg_set_cfs_bandwidth(self.machine, self.live_group(group), period_us, quota_us);
+            }
         }
     }
 
@@ -546,8 +314,8 @@ impl<'a, H: Hooks + 'a> Class for Driver<'a, H> {
             state: Self::state_of(p),
             cpu: sched::task_cpu(p),
             running: sched::task_on_cpu(p),
-            throttled: false,
-            group: GroupName::ROOT,
+            throttled: p.throttled.get(),
+            group: p.sched_task_group.get().map_or(GroupName::ROOT, |tg| GroupName(tg.id.get())),
         })
     }
 
@@ -556,7 +324,7 @@ impl<'a, H: Hooks + 'a> Class for Driver<'a, H> {
     }
 
     fn groups(&self) -> Vec<GroupName> {
-        vec![GroupName::ROOT]
+        self.group_order.iter().map(|&(name, _)| name).collect()
     }
 
     fn visit(&self, part: Part, visitor: &mut dyn Visitor) {
@@ -567,10 +335,7 @@ impl<'a, H: Hooks + 'a> Class for Driver<'a, H> {
     }
 
     fn fingerprint(&self) -> u64 {
-        let mut fingerprint = Fingerprint(0);
-        self.visit_core(&mut fingerprint);
-        self.visit_pelt(&mut fingerprint);
-        fingerprint.0
+        self.fold_all()
     }
 
     fn violations(&self, depth: Depth) -> Vec<Violation> {
@@ -579,41 +344,5 @@ impl<'a, H: Hooks + 'a> Class for Driver<'a, H> {
 
     fn has_pelt(&self) -> bool {
         true
-    }
-}
-
-/// Folds every value into 64 bits. Each step is a bijection of the hash for a given value, so a difference in one
-/// field is never lost.
-struct Fingerprint(u64);
-
-impl Fingerprint {
-    #[inline(always)]
-    fn fold(&mut self, word: u64) {
-        self.0 = (self.0 ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23);
-    }
-}
-
-impl Visitor for Fingerprint {
-    #[inline(always)]
-    fn object(&mut self, object: Object) {
-        self.fold(match object {
-            Object::Rq(cpu) => u64::from(cpu),
-            Object::Cfs(cpu, group) => 1 << 60 | u64::from(cpu) << 32 | u64::from(group.0),
-            Object::Gse(cpu, group) => 2 << 60 | u64::from(cpu) << 32 | u64::from(group.0),
-            Object::Task(name) => 3 << 60 | u64::from(name.0),
-        });
-    }
-
-    #[inline(always)]
-    fn field(&mut self, _name: &'static str, value: Value) {
-        self.fold(match value {
-            Value::U64(number) => number,
-            Value::I64(number) => number as u64,
-            Value::Bool(flag) => u64::from(flag),
-            Value::Task(None) | Value::Current(None) => u64::MAX,
-            Value::Task(Some(name)) | Value::Current(Some(name)) => u64::from(name.0),
-            Value::Group(name) => 1 << 32 | u64::from(name.0),
-            Value::Word(word) => word.bytes().fold(0, |sum, byte| sum << 8 | u64::from(byte)),
-        });
     }
 }

@@ -221,7 +221,9 @@ impl Generator {
             here
         });
         let (low, high) = chosen.map(|step| (step.low_ns, step.high_ns))?;
-        let idle = (0..class.nr_cpus()).all(|cpu| class.current(cpu).is_none());
+        // A CPU that was told to schedule is about to charge what passes until it does.
+        let idle = |cpu| class.current(cpu).is_none() && class.resched(cpu) == Resched::None;
+        let idle = (0..class.nr_cpus()).all(idle);
         let high = if idle || self.profile.unticked { high } else { high.min(10_000_000_000) };
         class.now().checked_add(self.log_uniform(low.min(high), high))
     }
