@@ -227,7 +227,7 @@ fn setting(plan: &Plan) -> Setting {
         .filter(|row| plan.patch.patches.contains(row.bit))
         .map(|row| PatchSetting { name: row.name, what: row.what, origin: row.origin });
     Setting {
-        fairlab: env!("CARGO_PKG_VERSION"),
+        fairlab: crate::REVISION,
         release: "7.3",
         seed: plan.source.seed,
         features: header.features.clone(),

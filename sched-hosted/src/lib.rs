@@ -16,3 +16,7 @@ pub mod shrink;
 pub mod sim;
 pub mod trace;
 pub mod workload;
+
+/// What the program was built from: its version and, in a git checkout, the revision, with `-dirty` if the sources had
+/// changes. The head of everything that is printed.
+pub const REVISION: &str = env!("FAIRLAB_REVISION");

@@ -143,7 +143,7 @@ fn setting(features: &[String], patches: Option<&str>, seed: Option<u64>) -> Str
     };
     let seed = seed.map_or_else(|| "none".to_string(), |seed| seed.to_string());
     let patches = patches.unwrap_or("none");
-    let version = env!("CARGO_PKG_VERSION");
+    let version = crate::REVISION;
     format!(
         "# fairlab {version}, class v7.3, features: {features}, patches: {patches}, seed: {seed}"
     )

@@ -93,6 +93,6 @@ fn first_lines(args: &GenArgs, program: &Program) -> Vec<u8> {
     let (first, rest) = header.split_once('\n').unwrap_or((&header, ""));
     let swarm = if args.swarm { " --swarm" } else { "" };
     let made = format!("--ops {} --seed {} --tasks {}{swarm}", args.ops, args.seed, args.tasks);
-    let version = env!("CARGO_PKG_VERSION");
+    let version = crate::REVISION;
     format!("{first}\n# fairlab {version}: ops gen {made}\n{rest}").into_bytes()
 }

@@ -84,7 +84,7 @@ fn text(args: &ShrinkArgs, program: &Program, result: &Shrunk, failure: &Failure
     let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
     let patch = args.changes.patch.as_ref().map_or_else(String::new, |p| format!(" with {p}"));
     let from = program.statements.len();
-    let version = env!("CARGO_PKG_VERSION");
+    let version = crate::REVISION;
     let made = format!("# fairlab {version}: shrunk from {from} statements");
     format!("{first}\n{made}; fails{patch}: {failure}\n{rest}")
 }

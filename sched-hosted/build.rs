@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tells the program which revision it was built from, for the head of everything it prints.
+
+use std::process::Command;
+
+/// What git says, without the newline; none outside a repository or without git.
+fn git(args: &[&str]) -> Option<String> {
+    let output =
+        Command::new("git").args(args).output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().to_string())
+}
+
+fn main() {
+    // What may make the sources differ from the revision.
+    for changed in ["build.rs", "src", "../sched-core/src"] {
+        println!("cargo::rerun-if-changed={changed}");
+    }
+    for file in ["HEAD", "index"] {
+        if let Some(path) = git(&["rev-parse", "--git-path", file]) {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
+
+    let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    // Sources that lie in another project's repository are not its revision.
+    let ours = git(&["ls-files", "--error-unmatch", "build.rs"]).is_some();
+    let revision = ours
+        .then(|| git(&["describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"]))
+        .flatten();
+    match revision {
+        Some(revision) => println!("cargo::rustc-env=FAIRLAB_REVISION={version}-{revision}"),
+        None => println!("cargo::rustc-env=FAIRLAB_REVISION={version}"),
+    }
+}
