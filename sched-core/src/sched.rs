@@ -3,7 +3,7 @@
 //!
 //! All links are references into an arena of the host that lives for `'a`; all fields are [`Cell`]s or atomics, since
 //! entities and runqueues are linked and aliased as in C. `H` is what the machine reports to
-//! ([`Hooks`](crate::trace::Hooks)).
+//! ([`Hooks`]).
 //!
 //! Units: every time is in ns. Clocks, vruntime, deadline and vprot wrap and are compared by [`vruntime_before`] only.
 //! Virtual time is weighted: a task of weight `w` that runs for `d` ns advances by `d * NICE_0_LOAD / w`.
@@ -1007,12 +1007,18 @@ pub fn rq_clock_skip_update<H: Hooks>(rq: &Rq<'_, H>) {
     rq.clock_update_flags.set(rq.clock_update_flags.get() | RqClockFlags::RQCF_REQ_SKIP);
 }
 
-/// rq_lock(), with the part of rq_pin_lock() that is state.
+/// rq_pin_lock(), as far as it is state: in the section that begins the clock has not been read yet.
+#[inline(always)]
+pub fn rq_pin_lock<H: Hooks>(rq: &Rq<'_, H>) {
+    let kept = RqClockFlags::RQCF_REQ_SKIP | RqClockFlags::RQCF_ACT_SKIP;
+    rq.clock_update_flags.set(rq.clock_update_flags.get() & kept);
+}
+
+/// rq_lock().
 #[inline(always)]
 pub fn rq_lock<'l, H: Hooks>(rq: &'l Rq<'_, H>) -> RawSpinlockGuard<'l> {
     let guard = rq.__lock.lock();
-    let kept = RqClockFlags::RQCF_REQ_SKIP | RqClockFlags::RQCF_ACT_SKIP;
-    rq.clock_update_flags.set(rq.clock_update_flags.get() & kept);
+    rq_pin_lock(rq);
     guard
 }
 

@@ -507,6 +507,8 @@ pub fn unthrottle_cfs_rq<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>) {
 
 /// __cfsb_csd_unthrottle(): a CPU unthrottles the queues that wait for it; its lock is held.
 fn __cfsb_csd_unthrottle<'a, H: Hooks>(rq: &'a Rq<'a, H>) {
+    // In C this is a section of its own, in an interrupt of that CPU.
+    rq_pin_lock(rq);
     update_rq_clock(rq);
     rq_clock_start_loop_update(rq);
 
