@@ -3,6 +3,8 @@
 
 mod compare;
 
+pub(crate) use compare::duration_ns;
+
 use crate::error::{EXIT_BAD_INPUT, EXIT_FINE, Error, Result};
 use crate::ops;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -24,15 +26,15 @@ Exit codes:
   2  bad input: a file, a statement or an argument is wrong
   3  not possible here
 
-Not modelled: several CPUs that share work (balancing, task placement), task groups, bandwidth, load \
-tracking, NUMA, core scheduling, uclamp, PSI, energy, HRTICK. The CFS of 6.1, SD and O(1) are not there yet.
+Not modelled: the choice of a CPU and balancing (a task is where the input says), other classes, NUMA, \
+core scheduling, uclamp, PSI, energy, HRTICK. The CFS of 6.1, SD and O(1) are not there yet.
 
 Try:
   fairlab compare skip-dequeue-charge
   fairlab compare --help";
 
 #[derive(Parser)]
-#[command(name = "fairlab", version, about = ABOUT, long_about = LONG_ABOUT, after_help = AFTER)]
+#[command(name = "fairlab", version = crate::REVISION, about = ABOUT, long_about = LONG_ABOUT, after_help = AFTER)]
 #[command(max_term_width = 100, disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]

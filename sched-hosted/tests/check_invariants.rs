@@ -5,7 +5,10 @@
 use sched_core::fair::avg_vruntime::update_zero_vruntime;
 use sched_core::fair::timeline::__dequeue_entity;
 use sched_core::patches::Patches;
-use sched_core::sched::{Policy, Rq, TASK_RUNNING, TaskStruct, clear_tsk_need_resched};
+use sched_core::sched::{
+    CfsRq, Policy, Rq, SchedEntity, TASK_RUNNING, TaskGroup, TaskStruct, clear_tsk_need_resched,
+    tg_cfs_rq, tg_se,
+};
 use sched_core::sync::Ordering;
 use sched_core::trace::Counters;
 use sched_hosted::check::known::KNOWN;
@@ -15,10 +18,10 @@ use sched_hosted::ops::class::{Class, Depth, Violation};
 use sched_hosted::ops::driver::{Driver, Options};
 use sched_hosted::ops::generate::{Generator, Profile};
 use sched_hosted::ops::text::parse_program;
-use sched_hosted::ops::{Header, Op, Resched};
+use sched_hosted::ops::{CgroupMode, Header, Op, Resched};
 
-/// Every switch that changes what a flat queue does, by itself.
-const FEATURES: [&str; 12] = [
+/// Every switch that changes what the class does, by itself.
+const FEATURES: [&str; 14] = [
     "NEXT_BUDDY",
     "PARANOID_AVG",
     "NO_PLACE_LAG",
@@ -31,6 +34,8 @@ const FEATURES: [&str; 12] = [
     "NO_DELAY_ZERO",
     "NO_WAKEUP_PREEMPTION",
     "LATENCY_WARN",
+    "NO_UTIL_EST",
+    "NO_ATTACH_AGE_LOAD",
 ];
 
 /// Runs random operations and checks after each. The first state that violates something: after how many operations,
@@ -109,6 +114,28 @@ fn nor_on_several_cpus_or_with_other_ticks_and_slices() {
 }
 
 #[test]
+fn nor_with_groups_quotas_and_any_cgroup_mode() {
+    for (at, cgroup_mode) in CgroupMode::ALL.into_iter().enumerate() {
+        for (cpus, tasks, groups) in [(1, 3, 3), (2, 24, 6), (8, 40, 20)] {
+            let seed = 500 + 10 * at as u64 + u64::from(cpus);
+            let header = Header { cpus, cgroup_mode, ..Header::default() };
+            let grouped = Profile::flat(tasks).with_groups(groups).with_migration();
+            must_hold(&header, grouped.clone(), seed, 3_000);
+            must_hold(&header, grouped.with_quota().swarm(seed), seed + 500, 6_000);
+        }
+    }
+}
+
+#[test]
+fn nor_with_any_feature_and_groups() {
+    for (at, feature) in FEATURES.iter().enumerate() {
+        let header = Header { cpus: 2, features: vec![feature.to_string()], ..Header::default() };
+        let profile = Profile::flat(16).with_groups(5).with_quota().with_migration();
+        must_hold(&header, profile, 900 + at as u64, 5_000);
+    }
+}
+
+#[test]
 fn the_stale_augmentation_is_found_with_node_and_field() {
     for depth in [Depth::Cheap, Depth::Full] {
         for seed in 1..=4 {
@@ -166,7 +193,33 @@ task far cpu 1
 new far
 ";
 
-/// The state of [`STATE`].
+/// A state with groups: `parked` on CPU 0 in /q, whose quota is used up; of `high` in /a, and `deep` and `low` in
+/// /a/b, one runs.
+const GROUPED: &str = "fairlab-ops 1
+cpus 2
+group /a
+group /a/b shares 512
+group /q
+quota /q 100000 1000
+task parked group /q
+new parked
+schedule 0
+at 9000000
+tick 0
+user-return 0
+schedule 0
+task high group /a
+new high
+task deep group /a/b
+new deep
+task low group /a/b policy idle
+new low
+schedule 0
+at 20000000
+tick 0
+";
+
+/// The state of [`STATE`] or [`GROUPED`].
 struct Fixture<'d, 'a> {
     driver: &'d Driver<'a, Counters>,
 }
@@ -179,6 +232,18 @@ impl<'a> Fixture<'_, 'a> {
     fn task(&self, name: &str) -> &'a TaskStruct<'a, Counters> {
         let mut names = self.driver.names().clone();
         self.driver.task_struct(names.task(name)).expect("a task of the fixture")
+    }
+
+    fn tg(&self, path: &str) -> &'a TaskGroup<'a, Counters> {
+        self.driver.group(path).expect("a group of the fixture")
+    }
+
+    fn cfs(&self, path: &str) -> &'a CfsRq<'a, Counters> {
+        tg_cfs_rq(self.tg(path), 0)
+    }
+
+    fn gse(&self, path: &str) -> &'a SchedEntity<'a, Counters> {
+        tg_se(self.tg(path), 0).expect("a group below the root")
     }
 
     /// A task that waits in the tree, awake.
@@ -196,9 +261,27 @@ impl<'a> Fixture<'_, 'a> {
     }
 }
 
-/// Makes the state of the fixture wrong with `break_it`; what the checks find then.
-fn broken(break_it: &dyn Fn(&Fixture<'_, '_>)) -> [Vec<Violation>; 2] {
-    let program = parse_program("STATE", STATE.as_bytes()).unwrap();
+/// That [`STATE`] is what it says.
+fn is_flat(fixture: &Fixture<'_, '_>) {
+    assert!(fixture.task("late").se.sched_delayed.get(), "the fixture has a delayed task");
+    assert!(!fixture.task("off").se.on_rq.get(), "the fixture has a sleeping task");
+    assert_eq!(fixture.waiting().len(), 3, "the fixture has three waiting tasks");
+}
+
+/// That [`GROUPED`] is what it says.
+fn is_grouped(fixture: &Fixture<'_, '_>) {
+    assert!(fixture.task("parked").throttled.get(), "the fixture has a parked task");
+    assert!(fixture.cfs("/q").throttled.get(), "the fixture has a throttled queue");
+    assert!(fixture.cfs("/a").h_curr.get().is_some(), "something runs in /a");
+    assert_eq!(fixture.cfs("/a").h_nr_queued.get(), 3, "three are queued in /a and below");
+}
+
+/// Makes the state that `text` leads to wrong with `break_it`; what the checks find then.
+fn broken(
+    (text, is_right): (&str, fn(&Fixture<'_, '_>)),
+    break_it: &dyn Fn(&Fixture<'_, '_>),
+) -> [Vec<Violation>; 2] {
+    let program = parse_program("STATE", text.as_bytes()).unwrap();
     let arena = Arena::new();
     let options = Options::default();
     let hooks = Counters::default();
@@ -207,9 +290,7 @@ fn broken(break_it: &dyn Fn(&Fixture<'_, '_>)) -> [Vec<Violation>; 2] {
         driver.apply(&statement.op).unwrap();
     }
     let fixture = Fixture { driver: &driver };
-    assert!(fixture.task("late").se.sched_delayed.get(), "the fixture has a delayed task");
-    assert!(!fixture.task("off").se.on_rq.get(), "the fixture has a sleeping task");
-    assert_eq!(fixture.waiting().len(), 3, "the fixture has three waiting tasks");
+    is_right(&fixture);
     assert_eq!(violations(&driver, Depth::Full), []);
     break_it(&fixture);
     [Depth::Cheap, Depth::Full].map(|depth| violations(&driver, depth))
@@ -285,8 +366,71 @@ const TRIPS: &[Trip] = &[
     ("I-CLK", "clock_task", true, |f| add(&f.rq().curr().se.sum_exec_runtime, 1 << 40)),
     ("I-LIST", "", false, |f| f.rq().cfs_tasks.list_del_init(&f.waits().se)),
     ("I-LIST", "", false, |f| f.rq().cfs_tasks.list_add(&f.task("off").se)),
+    ("I-LEAF", "on_list", false, |f| f.rq().cfs.on_list.set(false)),
+    ("I-LEAF", "", false, |f| f.rq().tmp_alone_branch.set(Some(&f.rq().cfs))),
+    ("I-PELT", "load_avg", false, |f| f.waits().se.avg.load_avg.set(1 << 30)),
+    ("I-PELT", "util_avg", false, |f| f.waits().se.avg.util_avg.set(1025)),
+    ("I-PELT", "runnable_avg", false, |f| f.rq().cfs.avg.runnable_sum.set(0)),
+    ("I-PELT", "load_sum", false, |f| f.task("off").se.avg.load_sum.set(1 << 20)),
+    ("I-PELT", "period_contrib", false, |f| f.waits().se.avg.period_contrib.set(1024)),
+    ("I-PELT", "util_est", false, |f| f.rq().cfs.avg.util_est.set(4000)),
+    ("I-PELT", "removed.nr", false, |f| f.rq().cfs.removed.util_avg.set(1)),
     // V far to the left: nobody seems to be owed service.
     ("I-PICK", "", false, |f| f.rq().cfs.sum_w_vruntime.set(-(1 << 60))),
+];
+
+const GROUP_TRIPS: &[Trip] = &[
+    ("I-CNT", "nr_queued", true, |f| f.rq().cfs.nr_queued.set(3)),
+    ("I-CNT", "nr_queued", true, |f| f.cfs("/a").nr_queued.set(3)),
+    ("I-CNT", "h_nr_queued", true, |f| f.cfs("/a").h_nr_queued.set(2)),
+    ("I-CNT", "h_nr_runnable", true, |f| f.cfs("/a/b").h_nr_runnable.set(3)),
+    ("I-CNT", "h_nr_idle", true, |f| f.cfs("/a").h_nr_idle.set(0)),
+    ("I-CNT", "h_nr_idle", true, |f| f.tg("/a/b").idle.set(1)),
+    ("I-CNT", "idle", true, |f| f.cfs("/a/b").idle.set(1)),
+    ("I-CNT", "load", true, |f| add(&f.cfs("/a").load.weight, 1)),
+    ("I-CNT", "load", true, |f| add(&f.gse("/a").load.weight, 1)),
+    ("I-HIER", "h_curr", true, |f| f.cfs("/a").h_curr.set(None)),
+    ("I-HIER", "h_curr", true, |f| f.cfs("/").h_curr.set(Some(&f.rq().curr().se))),
+    ("I-HIER", "h_curr", true, |f| f.cfs("/q").h_curr.set(Some(&f.task("parked").se))),
+    ("I-HIER", "se.on_rq", true, |f| f.gse("/a").on_rq.set(false)),
+    ("I-HIER", "se.on_rq", true, |f| f.gse("/q").on_rq.set(true)),
+    ("I-HIER", "", true, |f| f.task("deep").se.cfs_rq.set(Some(f.cfs("/a")))),
+    ("I-HIER", "", true, |f| f.task("deep").se.depth.set(1)),
+    ("I-HIER", "", true, |f| f.gse("/a/b").parent.set(None)),
+    ("I-HIER", "", true, |f| f.gse("/a/b").my_q.set(Some(f.cfs("/a")))),
+    ("I-HIER", "", true, |f| f.cfs("/a").curr.set(Some(&f.rq().curr().se))),
+    ("I-WGT", "se.load", true, |f| f.gse("/q").load.weight.set(1)),
+    ("I-WGT", "se.load", true, |f| f.gse("/a").load.weight.set(1 << 40)),
+    ("I-WGT", "h_load", true, |f| f.task("high").se.h_load.weight.set(1)),
+    ("I-BW", "throttle_count", true, |f| f.cfs("/a/b").throttle_count.set(1)),
+    ("I-BW", "throttled", true, |f| f.cfs("/q").runtime_remaining.set(1)),
+    ("I-BW", "throttled", true, |f| f.cfs("/q").throttled.set(false)),
+    ("I-BW", "throttled", true, |f| f.cfs("/q").runtime_enabled.set(false)),
+    ("I-BW", "runtime_remaining", true, |f| {
+        tg_cfs_rq(f.tg("/q"), 1).runtime_remaining.set(6_000_000);
+    }),
+    ("I-BW", "runtime", true, |f| f.tg("/q").cfs_bandwidth.runtime.set(1 << 40)),
+    ("I-BW", "", true, |f| f.tg("/q").cfs_bandwidth.runtime_snap.set(1 << 40)),
+    ("I-BW", "", true, |f| f.tg("/q").cfs_bandwidth.period_active.set(false)),
+    ("I-BW", "", true, |f| f.tg("/q").cfs_bandwidth.slack_started.set(true)),
+    ("I-BW", "", true, |f| f.cfs("/q").pelt_clock_throttled.set(false)),
+    ("I-BW", "", true, |f| f.rq().cfsb_csd_list.list_add(f.cfs("/a"))),
+    ("I-BW", "", false, |f| f.cfs("/q").throttled_limbo_list.list_del_init(f.task("parked"))),
+    ("I-BW", "", false, |f| f.cfs("/a").throttled_limbo_list.list_add(f.task("high"))),
+    ("I-BW", "throttled", false, |f| {
+        f.tg("/q").cfs_bandwidth.throttled_cfs_rq.list_del_init(f.cfs("/q"));
+    }),
+    ("I-STATE", "se.on_rq", true, |f| f.task("parked").se.on_rq.set(true)),
+    ("I-STATE", "on_rq", true, |f| f.task("parked").throttled.set(false)),
+    ("I-LEAF", "on_list", false, |f| f.rq().leaf_cfs_rq_list.list_del_init(f.cfs("/a"))),
+    ("I-LEAF", "", false, |f| {
+        f.rq().leaf_cfs_rq_list.list_del_init(&f.rq().cfs);
+        f.rq().leaf_cfs_rq_list.list_add(&f.rq().cfs);
+    }),
+    ("I-PELT", "load_avg", false, |f| f.gse("/a").avg.load_avg.set(1 << 40)),
+    ("I-PELT", "util_avg", false, |f| f.cfs("/a").avg.util_sum.set(0)),
+    ("I-PELT", "tg.load_avg", false, |f| f.tg("/a").load_avg.store(-1, Ordering::Relaxed)),
+    ("I-PELT", "tg.runnable_avg", false, |f| add(&f.cfs("/a").tg_runnable_avg_contrib, 1)),
 ];
 
 fn add(cell: &std::cell::Cell<u64>, delta: u64) {
@@ -306,8 +450,11 @@ impl StaticPrioUp for TaskStruct<'_, Counters> {
 
 #[test]
 fn each_invariant_can_fail() {
-    for (at, (invariant, field, cheap_too, break_it)) in TRIPS.iter().enumerate() {
-        let [cheap, full] = broken(break_it);
+    let flat = TRIPS.iter().map(|trip| ((STATE, is_flat as fn(&Fixture<'_, '_>)), trip));
+    let grouped = GROUP_TRIPS.iter().map(|trip| ((GROUPED, is_grouped as _), trip));
+    for (at, (state, trip)) in flat.chain(grouped).enumerate() {
+        let (invariant, field, cheap_too, break_it) = trip;
+        let [cheap, full] = broken(state, break_it);
         let says = |found: &[Violation]| {
             found.iter().any(|found| found.invariant == *invariant && found.field == *field)
         };
@@ -321,7 +468,8 @@ fn each_invariant_can_fail() {
 
 #[test]
 fn the_table_has_every_invariant() {
-    let tripped: std::collections::BTreeSet<&str> = TRIPS.iter().map(|trip| trip.0).collect();
+    let tripped: std::collections::BTreeSet<&str> =
+        TRIPS.iter().chain(GROUP_TRIPS).map(|trip| trip.0).collect();
     let page = include_str!("../../Documentation/invariants.rst");
     let table = page.lines().filter_map(|line| line.strip_prefix("``I-")?.split("``").next());
     let documented: std::collections::BTreeSet<String> =
@@ -335,10 +483,10 @@ fn the_table_has_every_invariant() {
 #[test]
 fn checking_changes_nothing() {
     let arena = Arena::new();
-    let profile = Profile::flat(12);
+    let profile = Profile::flat(12).with_groups(4).with_quota().with_migration();
     let mut driver = Driver::new(
         &arena,
-        &Header::default(),
+        &Header { cpus: 2, ..Header::default() },
         &profile.names(),
         &Options::default(),
         Counters::default(),

@@ -132,10 +132,10 @@ fn a_dump_shows_the_statement_as_written_and_the_texts() {
     assert!(every.starts_with(&second), "the first of them is the same");
     let pretty = dump(&["--dump", "5", "--pretty"]);
     assert!(
-        pretty.starts_with("@5 schedule 0\nrq 0\n") && pretty.contains("\n  task b\n"),
+        pretty.starts_with("@5 schedule 0\ncpu#0\n") && pretty.contains("\n  b    queued "),
         "{pretty}"
     );
-    assert!(pretty.lines().all(|line| line.len() <= 100), "{pretty}");
+    assert!(pretty.lines().all(|line| line.len() <= 110), "{pretty}");
 }
 
 #[test]

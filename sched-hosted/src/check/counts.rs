@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! I-CNT: every count equals a recount of the tasks.
+//! I-CNT: every count equals a recount of the tasks. (With groups: [`levels`](super::levels).)
 
 use super::Report;
 use super::totals::Totals;
 use sched_core::sched::Rq;
 use sched_core::trace::Hooks;
 
-/// The counts of the root queue and of the runqueue, and the weight of the level.
+/// The counts of the root queue and of the runqueue, and the weight of the level, while there are no groups.
 #[inline(always)]
 pub(super) fn equal_a_recount<'a, H: Hooks>(
     rq: &'a Rq<'a, H>,
@@ -28,14 +28,6 @@ pub(super) fn equal_a_recount<'a, H: Hooks>(
     compare("h_nr_runnable", cfs_rq.h_nr_runnable.get(), runnable, "are queued and not delayed");
     compare("h_nr_idle", cfs_rq.h_nr_idle.get(), totals.idle, "of SCHED_IDLE are queued");
 
-    if rq.nr_running.get() != totals.queued {
-        let what = format!(
-            "nr_running is {}, but {} tasks are queued",
-            rq.nr_running.get(),
-            totals.queued
-        );
-        report.rq("I-CNT", rq.cpu, "nr_running", what);
-    }
     if u128::from(cfs_rq.load.weight.get()) != totals.load {
         let what = format!(
             "load is {}, but the weights of the queued tasks add up to {}",
@@ -43,5 +35,23 @@ pub(super) fn equal_a_recount<'a, H: Hooks>(
             totals.load
         );
         report.cfs("I-CNT", rq.cpu, "load", what);
+    }
+    of_runqueue(rq, totals, report);
+}
+
+/// The count of the runqueue, for all groups.
+#[inline(always)]
+pub(super) fn of_runqueue<'a, H: Hooks>(
+    rq: &'a Rq<'a, H>,
+    totals: &Totals,
+    report: &mut Report<'_>,
+) {
+    if rq.nr_running.get() != totals.queued {
+        let what = format!(
+            "nr_running is {}, but {} tasks are queued",
+            rq.nr_running.get(),
+            totals.queued
+        );
+        report.rq("I-CNT", rq.cpu, "nr_running", what);
     }
 }

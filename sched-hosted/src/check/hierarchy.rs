@@ -6,8 +6,8 @@ use super::totals::Totals;
 use sched_core::sched::{self, Rq, SchedEntity};
 use sched_core::trace::Hooks;
 
-/// Between two operations curr of the root queue and h_curr of its level are the running task, or nothing if the CPU
-/// idles.
+/// Between two operations curr of the root queue is the running task, or nothing if the CPU idles. So is h_curr of its
+/// level if the task is of the root group; for the others see [`links`](super::links).
 #[inline(always)]
 pub(super) fn what_runs<'a, H: Hooks>(rq: &'a Rq<'a, H>, report: &mut Report<'_>) {
     let curr = rq.curr();
@@ -25,7 +25,9 @@ pub(super) fn what_runs<'a, H: Hooks>(rq: &'a Rq<'a, H>, report: &mut Report<'_>
         }
     };
     compare("curr", rq.cfs.curr.get());
-    compare("h_curr", rq.cfs.h_curr.get());
+    if curr.se.parent.get().is_none() {
+        compare("h_curr", rq.cfs.h_curr.get());
+    }
 }
 
 /// Whoever comes to an idle CPU asks for a reschedule, and nothing but the schedule takes that back; before it idles

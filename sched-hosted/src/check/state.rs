@@ -6,21 +6,31 @@ use sched_core::sched::{SchedClass, TASK_NEW, TASK_ON_RQ_QUEUED, TASK_RUNNING};
 use sched_core::sync::Ordering;
 use sched_core::trace::Hooks;
 
-/// p->on_rq and se->on_rq say the same; who runs is queued; who is queued and not delayed is awake, all others are
-/// asleep or new; a deadline is relative only while its task is off the queue.
+/// p->on_rq and se->on_rq say the same, unless the task is parked: then it counts as queued, but its entity is not. Who
+/// runs is queued, or has just parked itself; who is queued and not delayed, or parked, is awake, all others are asleep
+/// or new; a deadline is relative only while its task is off the queue.
 #[inline(always)]
 pub(super) fn is_consistent<'a, H: Hooks>(task: &Task<'a, H>, report: &mut Report<'_>) {
     let (p, se) = (task.p, &task.p.se);
     let on_rq = p.on_rq.load(Ordering::Relaxed);
     let state = p.__state.load(Ordering::Relaxed);
     let queued = se.on_rq.get();
-    let awake = queued && !se.sched_delayed.get();
+    let parked = p.throttled.get();
+    let awake = parked || queued && !se.sched_delayed.get();
 
     let mut wrong = |field: &'static str, what: String| {
         report.task("I-STATE", task.name, field, what);
     };
-    if on_rq != if queued { TASK_ON_RQ_QUEUED } else { 0 } {
-        wrong("on_rq", format!("p->on_rq is {on_rq} while se.on_rq is {}", u8::from(queued)));
+    if on_rq != if queued || parked { TASK_ON_RQ_QUEUED } else { 0 } {
+        let what = format!(
+            "p->on_rq is {on_rq} while se.on_rq is {} and throttled {}",
+            u8::from(queued),
+            u8::from(parked)
+        );
+        wrong("on_rq", what);
+    }
+    if parked && queued {
+        wrong("se.on_rq", "the task is parked, but queued".to_string());
     }
     if awake != (state == TASK_RUNNING) {
         let seen = if awake { "queued and not delayed" } else { "not queued, or delayed" };
@@ -35,7 +45,7 @@ pub(super) fn is_consistent<'a, H: Hooks>(task: &Task<'a, H>, report: &mut Repor
         );
     }
     let runs = core::ptr::eq(task.rq.curr(), p);
-    if runs && !queued {
+    if runs && !queued && !parked {
         wrong("se.on_rq", format!("the task is curr of CPU {}, but not queued", task.rq.cpu));
     }
     if (p.on_cpu.load(Ordering::Relaxed) != 0) != runs {

@@ -226,7 +226,7 @@ fn costs(changes: &[String]) -> Result<Costs> {
 }
 
 /// A time with its unit (ns, us, ms, s), in ns.
-fn duration_ns(text: &str) -> std::result::Result<u64, String> {
+pub(crate) fn duration_ns(text: &str) -> std::result::Result<u64, String> {
     let digits = text.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let scale = match unit {

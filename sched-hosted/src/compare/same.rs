@@ -17,7 +17,7 @@ use crate::ops::class::Value;
 use crate::ops::digest::FieldDifference;
 use crate::ops::driver::Driver;
 use crate::ops::generate::{Generator, Profile};
-use crate::ops::{Header, Names, Op, text};
+use crate::ops::{CgroupMode, Header, Names, Op, text};
 use crate::sim::Drive;
 use crate::sim::prng::{Purpose, Stream};
 use crate::workload::pipe;
@@ -233,12 +233,23 @@ fn random(
 fn random_episode(plan: &Plan, index: u64, len: u64) -> Result<Episode> {
     let seed = Stream::new(plan.source.seed, Purpose::Episodes, index).next_u64();
     let mut machine = Stream::new(plan.source.seed, Purpose::Machines, index);
-    let profile = Profile::flat(2 + machine.below(30) as u32).swarm(seed);
+    let mut profile = Profile::flat(2 + machine.below(30) as u32);
+    let mut cpus = 1;
+    let mut cgroup_mode = CgroupMode::default();
+    // Every third machine has groups, quotas and up to four CPUs.
+    if index % 3 == 2 {
+        cpus = 1 + machine.below(4) as u32;
+        cgroup_mode = CgroupMode::ALL[machine.below(CgroupMode::ALL.len() as u64) as usize];
+        let groups = 1 + machine.below(12) as u32;
+        profile = profile.with_groups(groups).with_group_tree(seed).with_quota().with_migration();
+    }
+    let profile = profile.swarm(seed);
     let header = Header {
+        cpus,
+        cgroup_mode,
         hz: text::HZ[machine.below(text::HZ.len() as u64) as usize],
         base_slice_ns: Some(pipe::base_slice_ns(1 + machine.below(8) as u32)),
         features: plan.source.machine.features.clone(),
-        ..Header::default()
     };
     let names = profile.names();
     let mut generator = Generator::new(seed, profile);

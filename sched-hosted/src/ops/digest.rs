@@ -265,12 +265,4 @@ rq 0
         assert!(shown.starts_with("task b (there on base only)\n"), "{shown}");
         assert!(shown.contains("on_rq     0  (none)"), "{shown}");
     }
-
-    #[test]
-    fn pretty_shows_every_field_within_100_columns() {
-        let shown = pretty(&after(TWO));
-        assert!(shown.contains("rq 0\n   clock   2500000   resched"), "{shown}");
-        assert!(shown.contains("\n  task b\n"), "{shown}");
-        assert!(shown.lines().all(|line| line.len() <= 100), "{shown}");
-    }
 }

@@ -51,6 +51,8 @@ pub struct Generator {
     mood_left: u32,
     /// The task that was just made: its `new` usually follows at once.
     born: Option<TaskName>,
+    /// How many of the profile's groups were made: they come in order, each after the one above.
+    groups_made: u32,
 }
 
 impl Generator {
@@ -58,7 +60,14 @@ impl Generator {
     pub fn new(seed: u64, profile: Profile) -> Self {
         let profile = Profile { tasks: profile.tasks.max(1), ..profile };
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Generator { profile, rng, mood: Mood::Balanced, mood_left: MOOD_STATEMENTS, born: None }
+        Generator {
+            profile,
+            rng,
+            mood: Mood::Balanced,
+            mood_left: MOOD_STATEMENTS,
+            born: None,
+            groups_made: 0,
+        }
     }
 
     /// A statement that is legal in the present state of `class`.
@@ -92,15 +101,21 @@ impl Generator {
         }
     }
 
-    /// What usually comes next in this state: `new` after `task`, `schedule` after a resched, work
-    /// for an idle CPU.
+    /// What usually comes next in this state: `new` after `task`, groups that are missing, `schedule`
+    /// after a resched, work for an idle CPU; always: `schedule` after a task parked itself.
     fn urgent(&mut self, class: &dyn Class) -> Option<Op> {
         if let Some(task) = self.born.take()
             && self.percent(85)
         {
             return Some(Op::New { task });
         }
+        if self.groups_made < self.profile.groups && self.percent(20) {
+            return self.new_group();
+        }
         let cpu = self.cpu(class);
+        if parked(class, cpu) {
+            return Some(Op::Schedule { cpu });
+        }
         let likely = match class.resched(cpu) {
             Resched::None => 0,
             Resched::Lazy => self.profile.schedule_after_lazy_percent,
@@ -162,7 +177,7 @@ impl Generator {
                 task: self.find(class, |t| !t.running && t.cpu != cpu && is_on_rq(t))?,
                 cpu,
             },
-            Kind::Group => Op::Group { group: self.group()?, shares: self.some_shares() },
+            Kind::Group => self.new_group()?,
             Kind::Move => Op::Move { task: self.find(class, |_| true)?, group: self.any_group() },
             Kind::Shares => Op::Shares { group: self.group()?, shares: self.shares() },
             Kind::GroupIdle => Op::GroupIdle { group: self.group()?, idle: self.percent(50) },
@@ -189,11 +204,19 @@ impl Generator {
         Some(Op::Wake { task, sync, cpu: elsewhere.then_some(cpu) })
     }
 
+    fn new_group(&mut self) -> Option<Op> {
+        if self.groups_made == self.profile.groups {
+            return None;
+        }
+        self.groups_made += 1;
+        let group = GroupName(self.groups_made);
+        Some(Op::Group { group, shares: self.percent(60).then(|| self.shares()) })
+    }
+
     fn quota(&mut self) -> Option<Op> {
         let group = self.group()?;
         let period_us = self.log_uniform(1_000, 1_000_000);
-        let quota_us =
-            (!self.percent(20)).then(|| self.log_uniform(1_000, period_us.max(2_000) * 2));
+        let quota_us = (!self.percent(20)).then(|| self.log_uniform(1_000, period_us * 2));
         Some(Op::Quota { group, period_us, quota_us })
     }
 
@@ -254,21 +277,20 @@ impl Generator {
         }
     }
 
+    /// A group that was made, but not the root group.
     fn group(&mut self) -> Option<GroupName> {
-        let groups = self.profile.groups;
+        let groups = self.groups_made;
         (groups != 0).then(|| GroupName(1 + self.below(u64::from(groups)) as u32))
     }
 
     fn any_group(&mut self) -> GroupName {
-        GroupName(self.below(u64::from(self.profile.groups) + 1) as u32)
+        GroupName(self.below(u64::from(self.groups_made) + 1) as u32)
     }
 
+    /// Mostly what a user might write; the whole range, from 2 to 2^18, now and then.
     fn shares(&mut self) -> u64 {
-        self.log_uniform(2, 10_000)
-    }
-
-    fn some_shares(&mut self) -> Option<u64> {
-        self.percent(60).then(|| self.shares())
+        let high = if self.percent(20) { 1 << 18 } else { 10_000 };
+        self.log_uniform(2, high)
     }
 
     fn cpu(&mut self, class: &dyn Class) -> u32 {
@@ -300,6 +322,11 @@ impl Generator {
             None => self.rng.next_u64(),
         }
     }
+}
+
+/// The current task of `cpu` has parked itself, and waits for the schedule.
+fn parked(class: &dyn Class, cpu: u32) -> bool {
+    class.current(cpu).and_then(|name| class.task(name)).is_some_and(|task| task.throttled)
 }
 
 fn is_on_rq(task: &TaskInfo) -> bool {

@@ -38,8 +38,11 @@ enum Verb {
     Run(file::RunArgs),
     /// Make a file of random operations, all of them legal.
     ///
-    /// The same seed makes the same file on any machine. The stream is for one CPU and the root
-    /// group.
+    /// The same seed makes the same file on any machine. Without --cpus and --groups the stream is for
+    /// one CPU and the root group.
+    ///
+    /// Exit codes: 0 fine; 1 the class warned (WARN_ON_ONCE) or panicked while the file was made; 2 bad
+    /// input.
     Gen(generated::GenArgs),
     /// Make a failing file as small as possible.
     ///

@@ -59,7 +59,7 @@ fn head(out: &mut String, setting: &Setting) -> Done {
     let names: Vec<&str> = setting.patches.iter().map(|patch| patch.name).collect();
     writeln!(
         out,
-        "fairlab {}, fair class of Linux v{}, {features}, patch {}, seed {}",
+        "fairlab {}, class v{}, {features}, patch {}, seed {}",
         setting.fairlab,
         setting.release,
         names.join(","),

@@ -120,7 +120,7 @@ pub fn first_difference(a: &State, b: &State) -> Option<Difference> {
     first.map(|difference| Difference { others: differing - 1, ..difference })
 }
 
-fn sort_key(part: Part, object: Object) -> (u8, u8, u32, u32) {
+pub(super) fn sort_key(part: Part, object: Object) -> (u8, u8, u32, u32) {
     let (kind, cpu, name) = match object {
         Object::Rq(cpu) => (0, cpu, 0),
         Object::Cfs(cpu, group) => (1, cpu, group.0),

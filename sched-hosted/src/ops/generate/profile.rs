@@ -63,9 +63,11 @@ pub struct Step {
 pub struct Profile {
     /// How many task names there are, `t1` and up, and so the most that live at once; not 0.
     pub tasks: u32,
-    /// How many groups there are to be made, `/g1` and up; each third one stands below the one
-    /// before.
+    /// How many groups there are to be made, `g1` and up.
     pub groups: u32,
+    /// Which tree the groups make: one of the trees of so many groups. Chains are likely, so that
+    /// a dozen groups are five levels deep or so.
+    pub group_tree: u64,
     /// How often each kind of statement is tried, relative to the others, by `Kind as usize`; 0
     /// leaves it out.
     pub weights: [u32; Kind::NR],
@@ -111,7 +113,7 @@ const FLAT: [(Kind, u32); 15] = [
 const MIGRATE: [(Kind, u32); 1] = [(Kind::Migrate, 40)];
 const GROUPS: [(Kind, u32); 4] =
     [(Kind::Group, 20), (Kind::Move, 40), (Kind::Shares, 15), (Kind::GroupIdle, 8)];
-const QUOTA: [(Kind, u32); 3] = [(Kind::Quota, 8), (Kind::Timers, 150), (Kind::UserReturn, 120)];
+const QUOTA: [(Kind, u32); 3] = [(Kind::Quota, 20), (Kind::Timers, 170), (Kind::UserReturn, 200)];
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
@@ -134,6 +136,7 @@ impl Default for Profile {
         Profile {
             tasks: 24,
             groups: 0,
+            group_tree: 0,
             weights: [0; Kind::NR],
             steps: STEPS.to_vec(),
             unticked: false,
@@ -162,6 +165,11 @@ impl Profile {
     /// So many groups are added, with moves, shares and idle groups.
     pub fn with_groups(self, groups: u32) -> Self {
         Profile { groups, ..self }.with_weights(&GROUPS)
+    }
+
+    /// The groups make another tree.
+    pub fn with_group_tree(self, seed: u64) -> Self {
+        Profile { group_tree: seed, ..self }
     }
 
     /// Quotas, and what makes them act, are added.
@@ -225,14 +233,26 @@ impl Profile {
         for task in 1..=self.tasks.max(1) {
             names.task(&format!("t{task}"));
         }
-        let mut parent = String::new();
-        for group in 1..=self.groups {
-            let path =
-                if group % 3 == 0 { format!("{parent}/g{group}") } else { format!("/g{group}") };
+        for path in self.group_paths() {
             names.group(&path);
-            parent = path;
         }
         names
+    }
+
+    /// The groups' paths, each after the one above it.
+    fn group_paths(&self) -> Vec<String> {
+        let mut bits = Bits(self.group_tree);
+        let mut paths: Vec<String> = Vec::new();
+        for group in 1..=self.groups as usize {
+            let above = match bits.below(10) {
+                0..=2 => None,
+                3..=7 => group.checked_sub(2),
+                _ => Some(bits.below(group as u64) as usize),
+            };
+            let above = above.and_then(|above| paths.get(above)).map_or("", String::as_str);
+            paths.push(format!("{above}/g{group}"));
+        }
+        paths
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::compare::side::{Side, Watch, Watched};
+use crate::ops::CgroupMode;
 use crate::ops::class::Depth;
 use crate::ops::mock::Mock;
 use crate::ops::text::{parse_program, print};
@@ -65,6 +66,61 @@ fn every_operation_is_legal_on_v7_3_and_nothing_is_wrong_with_it() {
 fn all_flat_statements_come_up_on_v7_3() {
     let kinds = on_v7_3(1, Profile::default(), 20_000);
     assert_eq!(kinds.len(), 15, "{kinds:?}");
+}
+
+/// Groups, quotas and several CPUs, and everything that a header can say.
+#[test]
+fn wild_streams_are_legal_on_v7_3_and_nothing_warns() {
+    let modes = CgroupMode::ALL.into_iter().cycle();
+    let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
+    let mut throttled = 0;
+    for (seed, cgroup_mode) in (0..40).zip(modes) {
+        let header = Header {
+            cpus: 1 + seed as u32 % 8,
+            hz: [100, 250, 300, 1000][seed as usize % 4],
+            cgroup_mode,
+            ..Header::default()
+        };
+        let profile = Profile::flat(4 + seed as u32)
+            .with_migration()
+            .with_groups(1 + seed as u32 % 25)
+            .with_group_tree(seed)
+            .with_quota()
+            .swarm(seed);
+        let mut generator = Generator::new(seed, profile.clone());
+        let base = Side { patches: Patches::empty() };
+        base.with(&header, &profile.names(), Watch::default(), |class| {
+            for _ in 0..5_000 {
+                let op = generator.next(class);
+                class.apply(&op).unwrap_or_else(|refusal| panic!("{op:?}: {refusal}"));
+                *kinds.entry(kind_of(&op)).or_default() += 1;
+                assert_eq!(class.watch().warnings(), (0, None), "seed {seed}: {op:?}");
+                assert_eq!(class.violations(Depth::Cheap), [], "seed {seed}: {op:?}");
+            }
+            let infos = class.tasks().into_iter().filter_map(|task| class.task(task));
+            throttled += infos.filter(|task| task.throttled).count();
+        })
+        .expect("the header is good");
+    }
+    assert_eq!(kinds.len(), Kind::NR, "{kinds:?}");
+    assert!(throttled > 20, "hardly anything is throttled: {throttled}");
+}
+
+#[test]
+fn groups_nest() {
+    let depth = |seed: u64| {
+        let names = Profile::flat(1).with_groups(12).with_group_tree(seed).names();
+        let paths = (0..names.nr_groups() as u32).map(|group| names.group_text(GroupName(group)));
+        let paths: Vec<&str> = paths.collect();
+        for path in &paths[1..] {
+            let (above, _) = path.rsplit_once('/').expect("a path");
+            assert!(above.is_empty() || paths.contains(&above), "nothing above {path}");
+        }
+        paths.iter().map(|path| path.matches('/').count()).max().expect("there are some")
+    };
+    let depths: Vec<usize> = (0..50).map(depth).collect();
+    assert!(depths.iter().filter(|&&depth| depth >= 5).count() > 10, "{depths:?}");
+    assert!(depths.iter().any(|&depth| depth <= 3), "{depths:?}");
 }
 
 #[test]
