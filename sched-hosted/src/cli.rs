@@ -47,6 +47,12 @@ enum Verb {
     Compare(compare::CompareArgs),
     /// Runs, makes and shrinks .ops files: the class operation by operation, with the state after each
     Ops(ops::run::OpsArgs),
+    /// Compares the class here with the kernel's own code, operation by operation
+    Diff(crate::oracle::diff::DiffArgs),
+    /// Builds, fetches and describes the kernel oracle: the kernel's own fair.c
+    Oracle(crate::oracle::OracleArgs),
+    /// Each function here beside the kernel's in a tree: missing, moved, changed
+    Map(crate::map::MapArgs),
 }
 
 /// Runs the program on the process's arguments; its exit code.
@@ -78,6 +84,9 @@ fn run(cli: Cli, out: &mut dyn Write) -> Result<u8> {
     match cli.verb {
         Some(Verb::Compare(args)) => compare::main(&args, out),
         Some(Verb::Ops(args)) => ops::run::main(&args, out),
+        Some(Verb::Diff(args)) => crate::oracle::diff::main(&args, out),
+        Some(Verb::Oracle(args)) => crate::oracle::main(&args, out),
+        Some(Verb::Map(args)) => crate::map::main(&args, out),
         None => {
             let help = Cli::command().render_help();
             print(out, &help.to_string())?;

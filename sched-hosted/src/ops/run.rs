@@ -54,6 +54,10 @@ enum Verb {
     /// Exit codes: 0 the file does not fail; 1 it does, and the small one is printed; 2 bad input;
     /// 3 not possible here.
     Shrink(shrunk::ShrinkArgs),
+    /// Run a file on the kernel's own code (`fairlab oracle`) and write its digests.
+    ///
+    /// Exit codes: 0 fine; 1 the kernel gave up; 2 a bad statement; 3 there is no oracle.
+    Record(crate::oracle::record::RecordArgs),
 }
 
 /// Does what `args` ask for; results go to `out`, remarks to standard error. Returns the exit code.
@@ -67,6 +71,7 @@ pub fn main(args: &OpsArgs, out: &mut dyn Write) -> Result<u8> {
         Verb::Run(args) => file::run(args, out),
         Verb::Gen(args) => generated::generate(args, out),
         Verb::Shrink(args) => shrunk::shrink(args, out),
+        Verb::Record(args) => crate::oracle::record::main(args, out),
     };
     match done {
         Err(error) if error.is_closed_pipe() => Ok(EXIT_FINE),
