@@ -100,6 +100,15 @@ impl OracleClass {
         Ok(())
     }
 
+    /// Carries out `ops` (made by [`raw`]), which must be legal one after the other, at full speed with nothing in
+    /// between: for timing.
+    ///
+    /// # Errors
+    /// The kernel's own code gave up: the machine is gone.
+    pub fn run_many(&mut self, ops: &[ffi::Op]) -> std::result::Result<(), Complaint> {
+        self.oracle.run_many(ops)
+    }
+
     /// The oracle itself.
     pub fn oracle(&self) -> &Oracle {
         &self.oracle
