@@ -155,8 +155,8 @@ fn a_patch_added_as_the_page_says_is_known_to_every_verb() {
         return;
     }
     let copy = patched_copy();
-    // The target folder is shared for the sake of the libraries, which then need not be built again.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
+    // A folder of its own, kept between runs: in a shared one the copy's libraries would take the place of ours.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("add-patch");
     let build = run(Command::new(env!("CARGO"))
         .args(["build", "--offline", "--locked", "--bin", PROGRAM, "--target-dir"])
         .arg(&target)
