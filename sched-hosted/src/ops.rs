@@ -12,6 +12,7 @@ pub mod class;
 pub mod digest;
 pub mod driver;
 pub mod generate;
+pub mod legal;
 #[cfg(test)]
 pub(crate) mod mock;
 pub mod run;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's own class beside ours: the verbs `oracle`, `diff` and `ops record`.
 //!
-//! The crate `kernel-oracle` builds and loads the kernel's code; [`class`] puts it behind the [`Class`] trait, with the
-//! rules of [`legal`]; [`lockstep`] runs it beside ours, [`recipe`] says with which random operations, and [`diff`] and
-//! [`record`] are the verbs.
+//! The crate `kernel-oracle` builds and loads the kernel's code; [`class`] puts it behind the [`Class`] trait;
+//! [`lockstep`] runs it beside ours, [`recipe`] says with which random operations, and [`diff`] and [`record`] are the
+//! verbs.
 //!
 //! [`Class`]: crate::ops::Class
 
@@ -11,7 +11,6 @@ pub mod class;
 pub mod diff;
 mod fetch;
 mod info;
-pub mod legal;
 pub mod lockstep;
 pub mod recipe;
 pub mod record;

@@ -187,6 +187,11 @@ pub trait Class {
     /// The groups in order of creation, the root group first.
     fn groups(&self) -> Vec<GroupName>;
 
+    /// Whether group `name` has been made; the root group always has.
+    fn has_group(&self, name: GroupName) -> bool {
+        self.groups().contains(&name)
+    }
+
     /// Shows every field of one half of the state to `visitor`.
     fn visit(&self, part: Part, visitor: &mut dyn Visitor);
 

@@ -2,14 +2,13 @@
 //! v7.3's class behind the [`Class`] trait: sched-core, driven as system calls and interrupts drive it, refusing what
 //! makes no sense in the state.
 
-mod legal;
 mod visit;
 
 use super::arena::Arena;
 use super::class::{
     Class, Depth, Legality, Part, Resched, TaskInfo, TaskState, Value, Violation, Visitor,
 };
-use super::{CgroupMode, GroupName, Header, Names, Op, Policy, START_NS, TaskName};
+use super::{CgroupMode, GroupName, Header, Names, Op, Policy, START_NS, TaskName, legal};
 use crate::error::Error;
 use sched_core::core;
 use sched_core::fair::bandwidth::{Visit, run_hrtimers, tg_set_cfs_bandwidth};
@@ -181,7 +180,7 @@ impl<'a, H: Hooks + 'a> Driver<'a, H> {
 
     fn make_group(&mut self, name: GroupName, shares: Option<u64>) {
         let parts = self.arena.group(self.nr_cpus());
-        let parent = self.parent_of(name).map(|above| self.live_group(above));
+        let parent = legal::parent_of(self, name).map(|above| self.live_group(above));
         let parent = parent.expect("the operation was checked: the group above is there");
         parts.tg.id.set(name.0);
         sched_create_group(self.machine, &parts, parent);
@@ -214,7 +213,7 @@ impl<'a, H: Hooks + 'a> Class for Driver<'a, H> {
     }
 
     fn check(&self, op: &Op) -> Legality {
-        self.legal(op)
+        legal::check(self, op)
     }
 
     fn run(&mut self, op: &Op) {
@@ -325,6 +324,10 @@ impl<'a, H: Hooks + 'a> Class for Driver<'a, H> {
 
     fn groups(&self) -> Vec<GroupName> {
         self.group_order.iter().map(|&(name, _)| name).collect()
+    }
+
+    fn has_group(&self, name: GroupName) -> bool {
+        self.groups.get(name.0 as usize).is_some_and(Option::is_some)
     }
 
     fn visit(&self, part: Part, visitor: &mut dyn Visitor) {

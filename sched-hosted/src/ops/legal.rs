@@ -109,7 +109,7 @@ fn need_task(class: &dyn Class, task: TaskName) -> Result<TaskInfo, Refusal> {
 }
 
 fn need_group(class: &dyn Class, group: GroupName) -> Legality {
-    need(class.groups().contains(&group), || {
+    need(class.has_group(group), || {
         let path = class.names().group_text(group);
         (format!("there is no group '{path}'"), format!("make it first: group {path}"))
     })
@@ -197,7 +197,7 @@ fn check_migrate(class: &dyn Class, task: TaskName, cpu: u32) -> Legality {
 
 fn check_group(class: &dyn Class, group: GroupName) -> Legality {
     let path = class.names().group_text(group);
-    need(!class.groups().contains(&group), || {
+    need(!class.has_group(group), || {
         (format!("there is a group '{path}' already"), "a group is made once and stays".to_string())
     })?;
     need(parent_of(class, group).is_some(), || {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's own class behind the [`Class`] trait.
 
-use super::legal;
 use crate::error::{Error, Result};
 use crate::ops::class::{
     Class, Depth, Legality, Object, Part, Resched, TaskInfo, TaskState, Value, Violation, Visitor,
 };
+use crate::ops::legal;
 use crate::ops::{GroupName, Header, Names, Op, Policy, TaskName};
 use kernel_oracle::ffi::{self, Complaint, Config, Kind, Oracle};
 use std::cell::RefCell;
