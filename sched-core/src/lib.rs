@@ -47,6 +47,7 @@ pub mod core;
 pub mod fair;
 pub mod features;
 pub mod list;
+pub mod museum;
 pub mod patches;
 pub mod pelt;
 pub mod rbtree;

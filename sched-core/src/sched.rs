@@ -711,6 +711,8 @@ pub struct Machine<'a, H: Hooks + 'a> {
     pub hooks: H,
     features: Cell<SchedFeat>,
     patches: Cell<Patches>,
+    #[cfg(feature = "museum")]
+    bug: Cell<Option<crate::museum::Bug>>,
     /// sysctl_sched_base_slice: the default request, ns.
     pub sysctl_sched_base_slice: Cell<u32>,
     /// normalized_sysctl_sched_base_slice: the same for one CPU, ns. A write to debugfs does not change it.
@@ -738,6 +740,8 @@ impl<'a, H: Hooks + 'a> Machine<'a, H> {
             hooks,
             features: Cell::new(SchedFeat::DEFAULT),
             patches: Cell::new(Patches::empty()),
+            #[cfg(feature = "museum")]
+            bug: Cell::new(None),
             sysctl_sched_base_slice: Cell::new(700_000),
             normalized_sysctl_sched_base_slice: Cell::new(700_000),
             sysctl_sched_migration_cost: Cell::new(500_000),
@@ -780,6 +784,21 @@ impl<'a, H: Hooks + 'a> Machine<'a, H> {
     /// Switches patch ideas.
     pub fn set_patches(&self, patches: Patches) {
         self.patches.set(patches);
+    }
+
+    /// Whether a bug of the [`museum`](crate::museum) is put back.
+    #[cfg(feature = "museum")]
+    #[inline(always)]
+    pub fn bug(&self, bug: crate::museum::Bug) -> bool {
+        self.bug.get() == Some(bug)
+    }
+
+    /// Puts a bug of the museum back, or none. False, and nothing is done, without the feature `museum`.
+    pub fn set_bug(&self, bug: Option<crate::museum::Bug>) -> bool {
+        #[cfg(feature = "museum")]
+        self.bug.set(bug);
+        let _ = bug;
+        cfg!(feature = "museum")
     }
 
     /// cpu_rq().

@@ -22,6 +22,7 @@ mod delayed;
 mod hierarchy;
 pub mod known;
 mod lag;
+pub mod laws;
 mod leaf;
 mod levels;
 mod links;

@@ -16,7 +16,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 /// The class here as it is.
-const BASE: Side = Side { patches: sched_core::patches::Patches::empty() };
+const BASE: Side = Side::new(sched_core::patches::Patches::empty());
 
 /// The tree to use; none (and a line that says so) if there is none.
 fn linux_src() -> Option<PathBuf> {

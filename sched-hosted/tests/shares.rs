@@ -76,7 +76,7 @@ struct Outcome {
 
 impl Outcome {
     fn of(file: &str, program: &Program) -> Self {
-        let base = Side { patches: Patches::empty() };
+        let base = Side::new(Patches::empty());
         base.with(&program.header, &program.names, Watch::default(), |class| {
             let mut first = None;
             for statement in &program.statements {

@@ -3,8 +3,6 @@
 //! the kernel did.
 
 use proptest::prelude::*;
-use sched_core::features::SchedFeat;
-use sched_core::patches::Patches;
 use sched_core::trace::{Counter, Counters};
 use sched_hosted::error::{EXIT_BAD_INPUT, Error};
 use sched_hosted::ops::arena::Arena;
@@ -318,7 +316,7 @@ fn a_pid_that_is_used_again_is_another_task() {
 fn play(recording: &Recording) -> (End, u64, u64, u64, u64) {
     let machine = Header { hz: 250, ..Header::default() };
     let mut workload = Played::new(recording, 0, &machine);
-    let options = Options { features: SchedFeat::DEFAULT, patches: Patches::empty() };
+    let options = Options::default();
     let arena = Arena::new();
     let (header, names) = (workload.header(), workload.names());
     let mut driver = Driver::new(&arena, &header, &names, &options, Counters::default()).unwrap();

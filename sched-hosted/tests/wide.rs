@@ -59,7 +59,7 @@ impl Plan {
 
     /// Hands a machine with all of it made, and every task queued, to `f`.
     fn with<H: Hooks, R>(&self, hooks: H, f: impl FnOnce(&mut dyn Class) -> R) -> R {
-        let base = Side { patches: Patches::empty() };
+        let base = Side::new(Patches::empty());
         let header = Header::default();
         let made = base.with(&header, &self.names(), hooks, |class| {
             self.make(class);
@@ -141,7 +141,7 @@ impl Life {
 
 /// Runs `steps` steps and returns the digests on the way and at the end.
 fn digests(plan: &Plan, steps: u64) -> Vec<Digest> {
-    let base = Side { patches: Patches::empty() };
+    let base = Side::new(Patches::empty());
     let ran = base.with(&Header::default(), &plan.names(), Watch::default(), |class| {
         plan.make(class);
         let mut digester = Digester::new();

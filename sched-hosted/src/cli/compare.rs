@@ -182,8 +182,8 @@ fn plan(args: &CompareArgs) -> Result<Plan> {
     let source =
         Source { kind: Kind::open(&choice)?, machine, costs: costs(&args.costs)?, seed: args.seed };
     Ok(Plan {
-        base: Side { patches: Patches::empty() },
-        patch: Side { patches },
+        base: Side::new(Patches::empty()),
+        patch: Side::new(patches),
         source,
         ops: args.ops,
         runs: args.runs,

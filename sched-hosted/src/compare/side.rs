@@ -7,19 +7,29 @@ use crate::ops::driver::{Driver, Options};
 use crate::ops::{Class, Header, Names};
 use sched_core::bug::Warn;
 use sched_core::features::SchedFeat;
+use sched_core::museum::Bug;
 use sched_core::patches::{Patches, TABLE};
 use sched_core::trace::{Counter, Counters, Hooks, LOOP_LIMIT, Site};
 use std::cell::Cell;
 use std::fmt;
 
 /// Base or patch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Side {
     /// The patches that are on; none for the base.
     pub patches: Patches,
+    /// The bug of the museum that is put back.
+    pub bug: Option<Bug>,
+    /// What changes from one state to the next is checked, too: [`crate::check::laws`].
+    pub laws: bool,
 }
 
 impl Side {
+    /// The side with these patches; without laws.
+    pub const fn new(patches: Patches) -> Self {
+        Side { patches, bug: None, laws: false }
+    }
+
     /// Makes a fresh machine and hands its driver to `f`.
     ///
     /// Errors: those of the driver, when it cannot be the machine that `header` describes.
@@ -30,7 +40,8 @@ impl Side {
         hooks: H,
         f: impl FnOnce(&mut Driver<'_, H>) -> R,
     ) -> Result<R> {
-        let options = Options { features: SchedFeat::DEFAULT, patches: self.patches };
+        let Side { patches, bug, laws } = *self;
+        let options = Options { features: SchedFeat::DEFAULT, patches, bug, laws };
         let arena = Arena::new();
         let mut driver = Driver::new(&arena, header, names, &options, hooks)?;
         Ok(f(&mut driver))

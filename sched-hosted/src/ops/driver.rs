@@ -9,12 +9,14 @@ use super::class::{
     Class, Depth, Legality, Part, Resched, TaskInfo, TaskState, Value, Violation, Visitor,
 };
 use super::{CgroupMode, GroupName, Header, Names, Op, Policy, START_NS, TaskName, legal};
+use crate::check::laws::Laws;
 use crate::error::Error;
 use sched_core::core;
 use sched_core::fair::bandwidth::{Visit, run_hrtimers, tg_set_cfs_bandwidth};
 use sched_core::fair::class::SchedAttr;
 use sched_core::fair::group::{sched_create_group, sched_group_set_idle, sched_group_set_shares};
 use sched_core::features::SchedFeat;
+use sched_core::museum::Bug;
 use sched_core::patches::Patches;
 use sched_core::sched::{
     self, Machine, Rq, SchedEntity, TASK_DEAD, TASK_INTERRUPTIBLE, TASK_NEW, TaskGroup, TaskStruct,
@@ -30,6 +32,10 @@ pub struct Options {
     pub features: SchedFeat,
     /// Patch ideas under trial.
     pub patches: Patches,
+    /// The bug of the museum that is put back.
+    pub bug: Option<Bug>,
+    /// What changes from one state to the next is checked, too: [`crate::check::laws`].
+    pub laws: bool,
 }
 
 /// A machine with v7.3's class, and what the operations' names stand for.
@@ -45,6 +51,8 @@ pub struct Driver<'a, H: Hooks + 'a> {
     groups: Vec<Option<&'a TaskGroup<'a, H>>>,
     /// Groups in order of creation, the root group first.
     group_order: Vec<(GroupName, &'a TaskGroup<'a, H>)>,
+    /// Looks at each operation's before and after; none if that was not asked for.
+    laws: Option<Box<Laws>>,
 }
 
 impl<'a, H: Hooks + 'a> Driver<'a, H> {
@@ -71,6 +79,7 @@ impl<'a, H: Hooks + 'a> Driver<'a, H> {
         let (machine, runqueues) = arena.machine(hooks, header.cpus);
         machine.set_features(features);
         machine.set_patches(options.patches);
+        machine.set_bug(options.bug);
         machine.tick_nsec.set(sched::NSEC_PER_SEC / u64::from(header.hz));
         machine.set_sched_clock(START_NS);
         core::sched_init(machine, runqueues);
@@ -96,6 +105,7 @@ impl<'a, H: Hooks + 'a> Driver<'a, H> {
             order: Vec::new(),
             groups,
             group_order: vec![(GroupName::ROOT, root)],
+            laws: options.laws.then(Box::default),
         })
     }
 
@@ -133,6 +143,73 @@ impl<'a, H: Hooks + 'a> Driver<'a, H> {
     /// Whose entity `se` is, by its name.
     pub fn name_of(&self, se: &SchedEntity<'a, H>) -> Value {
         Value::Task(Some(TaskName(sched::task_of(se).pid.get())))
+    }
+
+    /// The operation itself.
+    fn carry_out(&mut self, op: &Op) {
+        match *op {
+            Op::At { ns } => self.machine.set_sched_clock(ns),
+            Op::Task { task, cpu, nice, policy, slice_ns, group } => {
+                let tg = self.live_group(group);
+                self.make_task(task, cpu, &Self::attr(policy, nice, slice_ns), tg);
+            }
+            Op::New { task } => core::wake_up_new_task(self.machine, self.live(task)),
+            Op::Wake { task, sync, cpu } => {
+                let p = self.live(task);
+                let flags = if sync { WakeFlags::WF_SYNC } else { WakeFlags::empty() };
+                let cpu = cpu.unwrap_or_else(|| sched::task_cpu(p));
+                core::try_to_wake_up(self.machine, p, TASK_INTERRUPTIBLE, flags, cpu);
+            }
+            Op::Schedule { cpu } => {
+                core::__schedule(self.rq(cpu));
+            }
+            Op::Block { cpu } => {
+                core::set_current_state(self.rq(cpu), TASK_INTERRUPTIBLE);
+                core::__schedule(self.rq(cpu));
+            }
+            Op::Exit { cpu } => self.exit(cpu),
+            Op::Tick { cpu } => core::sched_tick(self.rq(cpu)),
+            Op::Yield { cpu } => core::do_sched_yield(self.rq(cpu)),
+            Op::YieldTo { cpu, task } => {
+                core::yield_to(self.rq(cpu), self.live(task));
+            }
+            Op::Nice { task, nice } => core::set_user_nice(self.machine, self.live(task), nice),
+            Op::Param { task, policy, nice, slice_ns } => {
+                core::sched_setattr(
+                    self.machine,
+                    self.live(task),
+                    &Self::attr(policy, nice, slice_ns),
+                );
+            }
+            Op::Migrate { task, cpu } => {
+                core::move_queued_task(self.machine, self.live(task), cpu);
+            }
+            Op::UpdateCurr { cpu } => core::update_curr(self.rq(cpu)),
+            Op::UpdateBlocked { cpu } => core::sched_balance_update_blocked_averages(self.rq(cpu)),
+            Op::FinishDelayed { task } => core::wait_task_inactive(self.machine, self.live(task)),
+            Op::Timers => {
+                let groups = |visit: Visit<'_, 'a, H>| {
+                    self.group_order.iter().for_each(|&(_, tg)| visit(tg));
+                };
+                run_hrtimers(self.machine, &groups, self.rq(0));
+            }
+            Op::UserReturn { cpu } => {
+                core::task_work_run(self.rq(cpu));
+            }
+            Op::Move { task, group } => {
+                core::sched_move_task(self.machine, self.live(task), self.live_group(group));
+            }
+            Op::Group { group, shares } => self.make_group(group, shares),
+            Op::Shares { group, shares } => {
+                sched_group_set_shares(self.machine, self.live_group(group), shares);
+            }
+            Op::GroupIdle { group, idle } => {
+                sched_group_set_idle(self.machine, self.live_group(group), idle);
+            }
+            Op::Quota { group, period_us, quota_us } => {
+                tg_set_cfs_bandwidth(self.machine, self.live_group(group), period_us, quota_us);
+            }
+        }
     }
 
     fn live(&self, name: TaskName) -> &'a TaskStruct<'a, H> {
@@ -217,69 +294,11 @@ impl<'a, H: Hooks + 'a> Class for Driver<'a, H> {
     }
 
     fn run(&mut self, op: &Op) {
-        match *op {
-            Op::At { ns } => self.machine.set_sched_clock(ns),
-            Op::Task { task, cpu, nice, policy, slice_ns, group } => {
-                let tg = self.live_group(group);
-                self.make_task(task, cpu, &Self::attr(policy, nice, slice_ns), tg);
-            }
-            Op::New { task } => core::wake_up_new_task(self.machine, self.live(task)),
-            Op::Wake { task, sync, cpu } => {
-                let p = self.live(task);
-                let flags = if sync { WakeFlags::WF_SYNC } else { WakeFlags::empty() };
-                let cpu = cpu.unwrap_or_else(|| sched::task_cpu(p));
-                core::try_to_wake_up(self.machine, p, TASK_INTERRUPTIBLE, flags, cpu);
-            }
-            Op::Schedule { cpu } => {
-                core::__schedule(self.rq(cpu));
-            }
-            Op::Block { cpu } => {
-                core::set_current_state(self.rq(cpu), TASK_INTERRUPTIBLE);
-                core::__schedule(self.rq(cpu));
-            }
-            Op::Exit { cpu } => self.exit(cpu),
-            Op::Tick { cpu } => core::sched_tick(self.rq(cpu)),
-            Op::Yield { cpu } => core::do_sched_yield(self.rq(cpu)),
-            Op::YieldTo { cpu, task } => {
-                core::yield_to(self.rq(cpu), self.live(task));
-            }
-            Op::Nice { task, nice } => core::set_user_nice(self.machine, self.live(task), nice),
-            Op::Param { task, policy, nice, slice_ns } => {
-                core::sched_setattr(
-                    self.machine,
-                    self.live(task),
-                    &Self::attr(policy, nice, slice_ns),
-                );
-            }
-            Op::Migrate { task, cpu } => {
-                core::move_queued_task(self.machine, self.live(task), cpu);
-            }
-            Op::UpdateCurr { cpu } => core::update_curr(self.rq(cpu)),
-            Op::UpdateBlocked { cpu } => core::sched_balance_update_blocked_averages(self.rq(cpu)),
-            Op::FinishDelayed { task } => core::wait_task_inactive(self.machine, self.live(task)),
-            Op::Timers => {
-                let groups = |visit: Visit<'_, 'a, H>| {
-                    self.group_order.iter().for_each(|&(_, tg)| visit(tg));
-                };
-                run_hrtimers(self.machine, &groups, self.rq(0));
-            }
-            Op::UserReturn { cpu } => {
-                core::task_work_run(self.rq(cpu));
-            }
-            Op::Move { task, group } => {
-                core::sched_move_task(self.machine, self.live(task), self.live_group(group));
-            }
-            Op::Group { group, shares } => self.make_group(group, shares),
-            Op::Shares { group, shares } => {
-                sched_group_set_shares(self.machine, self.live_group(group), shares);
-            }
-            Op::GroupIdle { group, idle } => {
-                sched_group_set_idle(self.machine, self.live_group(group), idle);
-            }
-            Op::Quota { group, period_us, quota_us } => {
-                tg_set_cfs_bandwidth(self.machine, self.live_group(group), period_us, quota_us);
-            }
-        }
+        let Some(mut laws) = self.laws.take() else { return self.carry_out(op) };
+        laws.before(self, op);
+        self.carry_out(op);
+        laws.after(self, op);
+        self.laws = Some(laws);
     }
 
     fn now(&self) -> u64 {
@@ -342,7 +361,9 @@ impl<'a, H: Hooks + 'a> Class for Driver<'a, H> {
     }
 
     fn violations(&self, depth: Depth) -> Vec<Violation> {
-        crate::check::violations(self, depth)
+        let mut found = crate::check::violations(self, depth);
+        found.extend(self.laws.iter().flat_map(|laws| laws.found().iter().cloned()));
+        found
     }
 
     fn has_pelt(&self) -> bool {

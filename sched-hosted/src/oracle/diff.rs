@@ -82,7 +82,7 @@ pub fn main(args: &DiffArgs, out: &mut dyn Write) -> Result<u8> {
     let patches = args.patch.as_deref().map_or(Ok(Patches::empty()), parse_patches)?;
     let features = features(&args.features)?;
     let kernel = Kernel::find(args.linux.as_deref())?;
-    let diff = Diff { args, kernel, side: Side { patches }, features };
+    let diff = Diff { args, kernel, side: Side::new(patches), features };
     say(out, &diff.head())?;
     match &args.file {
         Some(file) => diff.file(file, out),

@@ -121,7 +121,7 @@ pub fn record(name: &str, text: &str) -> String {
     let refresh = refresh.next().map(|task| program.names.task(task));
     let quota = program.statements.iter().any(|s| matches!(s.op, Op::Quota { .. }));
     let tick_ns = 1_000_000_000 / u64::from(program.header.hz);
-    let base = Side { patches: Patches::empty() };
+    let base = Side::new(Patches::empty());
     let statements = base.with(&program.header, &program.names, Watch::default(), |class| {
         let mut cpu = Cpu { class, statements: Vec::new(), quota, refresh };
         for statement in &program.statements {

@@ -36,7 +36,7 @@ fn every_operation_is_legal() {
 fn on_v7_3(seed: u64, profile: Profile, operations: u64) -> BTreeMap<String, u32> {
     let names = profile.names();
     let mut generator = Generator::new(seed, profile);
-    let base = Side { patches: Patches::empty() };
+    let base = Side::new(Patches::empty());
     let mut kinds = BTreeMap::new();
     base.with(&Header::default(), &names, Watch::default(), |class| {
         for _ in 0..operations {
@@ -88,7 +88,7 @@ fn wild_streams_are_legal_on_v7_3_and_nothing_warns() {
             .with_quota()
             .swarm(seed);
         let mut generator = Generator::new(seed, profile.clone());
-        let base = Side { patches: Patches::empty() };
+        let base = Side::new(Patches::empty());
         base.with(&header, &profile.names(), Watch::default(), |class| {
             for _ in 0..5_000 {
                 let op = generator.next(class);

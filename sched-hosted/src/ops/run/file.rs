@@ -91,7 +91,7 @@ pub(super) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<u8> {
         violated: None,
     };
     let finished = quietly(|| {
-        let side = Side { patches };
+        let side = Side::new(patches);
         side.with(&program.header, &program.names, Watch::default(), |class| run.statements(class))
     });
     run.end(finished, bad)

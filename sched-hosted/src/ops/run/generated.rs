@@ -115,7 +115,7 @@ fn stream(args: &GenArgs, header: Header, path: &str, out: &mut dyn Write) -> Re
     let mut generator = Generator::new(args.seed, profile);
     let mut line = first_lines(args, &program);
     let (mut done, mut warned) = (0, false);
-    let base = Side { patches: Patches::empty() };
+    let base = Side::new(Patches::empty());
     let finished = quietly(|| {
         base.with(&program.header, &program.names, Watch::default(), |class| -> Result<()> {
             while done < args.ops {

@@ -112,7 +112,7 @@ fn on<R>(
     program: &Program,
     f: impl FnOnce(&mut dyn Watched) -> Result<R>,
 ) -> Result<R> {
-    let side = Side { patches };
+    let side = Side::new(patches);
     side.with(&program.header, &program.names, Watch::default(), |class| f(class))?
 }
 

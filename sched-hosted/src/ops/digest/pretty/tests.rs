@@ -11,7 +11,7 @@ use sched_core::patches::Patches;
 /// The page after the first `operations` of a program.
 fn page(text: &str, operations: usize) -> String {
     let program = parse_program("t.ops", text.as_bytes()).expect("the program is good");
-    let base = Side { patches: Patches::empty() };
+    let base = Side::new(Patches::empty());
     base.with(&program.header, &program.names, Watch::default(), |class| {
         let mut done = 0;
         for statement in &program.statements {
