@@ -12,9 +12,7 @@ use crate::sched::{CfsRq, SchedEntity, TaskGroup, TaskStruct};
 use crate::trace::Hooks;
 use core::cell::UnsafeCell;
 use core::mem::ManuallyDrop;
-use intrusive_collections::{
-    Adapter, LinkedList, LinkedListAtomicLink, PointerOps, intrusive_adapter,
-};
+use intrusive_collections::{Adapter, LinkedList, LinkedListLink, PointerOps, intrusive_adapter};
 
 mod adapters {
     #![allow(missing_docs, reason = "the macro makes public items and documents none")]
@@ -24,32 +22,32 @@ mod adapters {
     intrusive_adapter!(
         /// Tasks of a runqueue, by `group_node`.
         pub GroupNode<'a, H> =
-            &'a SchedEntity<'a, H>: SchedEntity<'a, H> { group_node: LinkedListAtomicLink } where H: Hooks + 'a
+            &'a SchedEntity<'a, H>: SchedEntity<'a, H> { group_node: LinkedListLink } where H: Hooks + 'a
     );
     intrusive_adapter!(
         /// Queues of a CPU with something to decay, by `leaf_cfs_rq_list`.
         pub LeafCfsRqList<'a, H> =
-            &'a CfsRq<'a, H>: CfsRq<'a, H> { leaf_cfs_rq_list: LinkedListAtomicLink } where H: Hooks + 'a
+            &'a CfsRq<'a, H>: CfsRq<'a, H> { leaf_cfs_rq_list: LinkedListLink } where H: Hooks + 'a
     );
     intrusive_adapter!(
         /// Queues of a group that are throttled, by `throttled_list`.
         pub ThrottledNode<'a, H> =
-            &'a CfsRq<'a, H>: CfsRq<'a, H> { throttled_list: LinkedListAtomicLink } where H: Hooks + 'a
+            &'a CfsRq<'a, H>: CfsRq<'a, H> { throttled_list: LinkedListLink } where H: Hooks + 'a
     );
     intrusive_adapter!(
         /// Queues of a CPU that it is to unthrottle, by `throttled_csd_list`.
         pub CsdNode<'a, H> =
-            &'a CfsRq<'a, H>: CfsRq<'a, H> { throttled_csd_list: LinkedListAtomicLink } where H: Hooks + 'a
+            &'a CfsRq<'a, H>: CfsRq<'a, H> { throttled_csd_list: LinkedListLink } where H: Hooks + 'a
     );
     intrusive_adapter!(
         /// Tasks that are parked in a throttled queue, by `throttle_node`.
         pub LimboNode<'a, H> =
-            &'a TaskStruct<'a, H>: TaskStruct<'a, H> { throttle_node: LinkedListAtomicLink } where H: Hooks + 'a
+            &'a TaskStruct<'a, H>: TaskStruct<'a, H> { throttle_node: LinkedListLink } where H: Hooks + 'a
     );
     intrusive_adapter!(
         /// Groups below one, by `siblings`.
         pub Siblings<'a, H> =
-            &'a TaskGroup<'a, H>: TaskGroup<'a, H> { siblings: LinkedListAtomicLink } where H: Hooks + 'a
+            &'a TaskGroup<'a, H>: TaskGroup<'a, H> { siblings: LinkedListLink } where H: Hooks + 'a
     );
 }
 
@@ -61,7 +59,7 @@ pub use adapters::{CsdNode, GroupNode, LeafCfsRqList, LimboNode, Siblings, Throt
 ///
 /// No reference into the list is kept beyond a method of this type, so that each may have the list to itself. As with
 /// every field of a runqueue, the caller holds its lock.
-pub struct List<A: Adapter<LinkOps = intrusive_collections::linked_list::AtomicLinkOps>> {
+pub struct List<A: Adapter<LinkOps = intrusive_collections::linked_list::LinkOps>> {
     // Entries are references: nothing is to be freed, and without drop glue a list may link what borrows its own arena.
     head: UnsafeCell<ManuallyDrop<LinkedList<A>>>,
 }
@@ -69,7 +67,7 @@ pub struct List<A: Adapter<LinkOps = intrusive_collections::linked_list::AtomicL
 impl<'a, A, T> List<A>
 where
     T: 'a,
-    A: Adapter<LinkOps = intrusive_collections::linked_list::AtomicLinkOps> + Copy + Default,
+    A: Adapter<LinkOps = intrusive_collections::linked_list::LinkOps> + Copy + Default,
     A::PointerOps: PointerOps<Value = T, Pointer = &'a T>,
 {
     /// INIT_LIST_HEAD().
@@ -174,7 +172,7 @@ where
 impl<'a, A, T> Default for List<A>
 where
     T: 'a,
-    A: Adapter<LinkOps = intrusive_collections::linked_list::AtomicLinkOps> + Copy + Default,
+    A: Adapter<LinkOps = intrusive_collections::linked_list::LinkOps> + Copy + Default,
     A::PointerOps: PointerOps<Value = T, Pointer = &'a T>,
 {
     fn default() -> Self {

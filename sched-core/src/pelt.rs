@@ -28,6 +28,7 @@ pub const UTIL_AVG_UNCHANGED: u32 = 0x8000_0000;
 
 /// struct sched_avg.
 #[derive(Default)]
+#[repr(align(64))]
 pub struct SchedAvg {
     /// Up to when the sums are complete, on the queue's PELT clock, ns in whole 1024; 0: attached to no queue.
     last_update_time: AtomicU64,

@@ -23,7 +23,7 @@ use crate::trace::{Counter, Hooks};
 use bitflags::bitflags;
 use core::cell::Cell;
 use core::ptr;
-use intrusive_collections::LinkedListAtomicLink;
+use intrusive_collections::LinkedListLink;
 use static_assertions::const_assert;
 
 /// 10^9.
@@ -194,25 +194,35 @@ pub enum CgroupMode {
 
 /// struct sched_entity: a task, or a group on one CPU, as something to be scheduled.
 ///
-/// The first fields are what the tree and the pick touch.
-#[repr(C)]
+/// The first cache line is what the way down the tree, the pick and the repair of subtree values read of every node on
+/// the way; the second is what else enqueue, charge and dequeue touch of the entity itself. (C begins with the loads,
+/// and has vruntime and slice two lines further.)
+#[repr(C, align(64))]
 pub struct SchedEntity<'a, H: Hooks + 'a> {
-    /// Its share in its group: the nice weight of a task.
-    pub load: LoadWeight,
-    /// Its flat weight at the root: the product of the shares on its path. What virtual time divides by.
-    pub h_load: LoadWeight,
     /// Its place in the tree, by deadline.
     pub run_node: RbNode<'a, SchedEntity<'a, H>>,
     /// Virtual deadline; absolute, wraps. Relative (to vruntime) while `rel_deadline`, and inside a reweight to V.
     pub deadline: Cell<u64>,
     /// The least vruntime in its subtree; means nothing off the tree.
     pub min_vruntime: Cell<u64>,
+    /// Virtual runtime; absolute, wraps.
+    pub vruntime: Cell<u64>,
     /// The shortest slice in its subtree, ns; means nothing off the tree.
     pub min_slice: Cell<u64>,
     /// The longest slice in its subtree, ns; means nothing off the tree.
     pub max_slice: Cell<u64>,
-    /// Link in rq->cfs_tasks.
-    pub group_node: LinkedListAtomicLink,
+    /// Request size, ns.
+    pub slice: Cell<u64>,
+    /// Its flat weight at the root: the product of the shares on its path. What virtual time divides by.
+    pub h_load: LoadWeight,
+    /// The vruntime up to which it is protected from preemption; absolute, wraps. Relative to V inside a reweight.
+    pub vprot: Cell<u64>,
+    /// V - vruntime when it was dequeued, so virtual (unscaled by weight) and signed.
+    pub vlag: Cell<i64>,
+    /// rq->clock_task up to which it was charged, ns.
+    pub exec_start: Cell<u64>,
+    /// All that it ran, ns.
+    pub sum_exec_runtime: Cell<u64>,
     /// Queued: in the tree, or curr.
     pub on_rq: Cell<bool>,
     /// Asleep but kept queued until its lag is gone.
@@ -221,34 +231,26 @@ pub struct SchedEntity<'a, H: Hooks + 'a> {
     pub rel_deadline: Cell<bool>,
     /// `slice` was asked for, not the default.
     pub custom_slice: Cell<bool>,
-    /// rq->clock_task up to which it was charged, ns.
-    pub exec_start: Cell<u64>,
-    /// All that it ran, ns.
-    pub sum_exec_runtime: Cell<u64>,
-    /// The same when it was last picked.
-    pub prev_sum_exec_runtime: Cell<u64>,
-    /// Virtual runtime; absolute, wraps.
-    pub vruntime: Cell<u64>,
-    /// V - vruntime when it was dequeued, so virtual (unscaled by weight) and signed.
-    pub vlag: Cell<i64>,
-    /// The vruntime up to which it is protected from preemption; absolute, wraps. Relative to V inside a reweight.
-    pub vprot: Cell<u64>,
-    /// Request size, ns.
-    pub slice: Cell<u64>,
-    /// How often it changed CPU.
-    pub nr_migrations: Cell<u64>,
-    /// Level below the root: 0 for what is queued at the root.
-    pub depth: Cell<i32>,
-    /// The group entity above; none at the root.
-    pub parent: Cell<Option<&'a SchedEntity<'a, H>>>,
+    /// Its share in its group: the nice weight of a task.
+    pub load: LoadWeight,
+    /// Link in rq->cfs_tasks.
+    pub group_node: LinkedListLink,
     /// The queue that it is (to be) queued on.
     pub cfs_rq: Cell<Option<&'a CfsRq<'a, H>>>,
+    /// The group entity above; none at the root.
+    pub parent: Cell<Option<&'a SchedEntity<'a, H>>>,
     /// The queue that it owns: a group entity.
     pub my_q: Cell<Option<&'a CfsRq<'a, H>>>,
     /// The task that it is; takes the place of container_of().
     task: Cell<Option<&'a TaskStruct<'a, H>>>,
+    /// sum_exec_runtime when it was last picked.
+    pub prev_sum_exec_runtime: Cell<u64>,
     /// How many below a group's entity want to run, when last looked at.
     pub runnable_weight: Cell<u64>,
+    /// How often it changed CPU.
+    pub nr_migrations: Cell<u64>,
+    /// Level below the root: 0 for what is queued at the root.
+    pub depth: Cell<i32>,
     /// Its load averages.
     pub avg: SchedAvg,
 }
@@ -271,7 +273,7 @@ impl<'a, H: Hooks + 'a> SchedEntity<'a, H> {
             min_vruntime: Cell::new(0),
             min_slice: Cell::new(0),
             max_slice: Cell::new(0),
-            group_node: LinkedListAtomicLink::new(),
+            group_node: LinkedListLink::new(),
             on_rq: Cell::new(false),
             sched_delayed: Cell::new(false),
             rel_deadline: Cell::new(false),
@@ -368,7 +370,7 @@ pub struct CfsRq<'a, H: Hooks + 'a> {
     /// It is in rq->leaf_cfs_rq_list.
     pub on_list: Cell<bool>,
     /// Link in rq->leaf_cfs_rq_list.
-    pub leaf_cfs_rq_list: LinkedListAtomicLink,
+    pub leaf_cfs_rq_list: LinkedListLink,
     /// A quota applies.
     pub runtime_enabled: Cell<bool>,
     /// What is left of what was taken from the group's pool, ns; negative: overdrawn.
@@ -384,9 +386,9 @@ pub struct CfsRq<'a, H: Hooks + 'a> {
     /// How many levels, this one and those above, are throttled.
     pub throttle_count: Cell<i32>,
     /// Link in cfs_b->throttled_cfs_rq.
-    pub throttled_list: LinkedListAtomicLink,
+    pub throttled_list: LinkedListLink,
     /// Link in rq->cfsb_csd_list.
-    pub throttled_csd_list: LinkedListAtomicLink,
+    pub throttled_csd_list: LinkedListLink,
     /// The tasks that are parked here.
     pub throttled_limbo_list: List<LimboNode<'a, H>>,
     /// The PELT clock stands: throttled and empty.
@@ -427,7 +429,7 @@ impl<'a, H: Hooks + 'a> CfsRq<'a, H> {
             propagate: Cell::new(0),
             prop_runnable_sum: Cell::new(0),
             on_list: Cell::new(false),
-            leaf_cfs_rq_list: LinkedListAtomicLink::new(),
+            leaf_cfs_rq_list: LinkedListLink::new(),
             runtime_enabled: Cell::new(false),
             runtime_remaining: Cell::new(0),
             throttled_clock: Cell::new(0),
@@ -435,8 +437,8 @@ impl<'a, H: Hooks + 'a> CfsRq<'a, H> {
             throttled_clock_self_time: Cell::new(0),
             throttled: Cell::new(false),
             throttle_count: Cell::new(0),
-            throttled_list: LinkedListAtomicLink::new(),
-            throttled_csd_list: LinkedListAtomicLink::new(),
+            throttled_list: LinkedListLink::new(),
+            throttled_csd_list: LinkedListLink::new(),
             throttled_limbo_list: List::new(),
             pelt_clock_throttled: Cell::new(false),
             throttled_clock_pelt: Cell::new(0),
@@ -477,7 +479,7 @@ pub struct TaskGroup<'a, H: Hooks + 'a> {
     /// The groups right below, newest first.
     pub children: List<Siblings<'a, H>>,
     /// Link in parent->children.
-    pub siblings: LinkedListAtomicLink,
+    pub siblings: LinkedListLink,
     /// Quota, period and what is left.
     pub cfs_bandwidth: CfsBandwidth<'a, H>,
 }
@@ -496,7 +498,7 @@ impl<'a, H: Hooks + 'a> TaskGroup<'a, H> {
             runnable_avg: AtomicI64::new(0),
             parent: Cell::new(None),
             children: List::new(),
-            siblings: LinkedListAtomicLink::new(),
+            siblings: LinkedListLink::new(),
             cfs_bandwidth: CfsBandwidth::new(),
         }
     }
@@ -545,7 +547,7 @@ pub struct TaskStruct<'a, H: Hooks + 'a> {
     /// Its work to park itself on the way to user mode is pending (sched_throttle_work).
     pub sched_throttle_work: AtomicBool,
     /// Link in the limbo list of its queue.
-    pub throttle_node: LinkedListAtomicLink,
+    pub throttle_node: LinkedListLink,
     /// It is parked.
     pub throttled: Cell<bool>,
 }
@@ -571,7 +573,7 @@ impl<'a, H: Hooks + 'a> TaskStruct<'a, H> {
             sched_contributes_to_load: Cell::new(false),
             sched_task_group: Cell::new(None),
             sched_throttle_work: AtomicBool::new(false),
-            throttle_node: LinkedListAtomicLink::new(),
+            throttle_node: LinkedListLink::new(),
             throttled: Cell::new(false),
         }
     }
@@ -840,10 +842,9 @@ impl<'a, H: Hooks + 'a> Machine<'a, H> {
 }
 
 // The hot part of an entity stays within its first three cache lines.
-const_assert!(core::mem::offset_of!(SchedEntity<'static, ()>, load) == 0);
-const_assert!(core::mem::offset_of!(SchedEntity<'static, ()>, max_slice) < 128);
-const_assert!(core::mem::offset_of!(SchedEntity<'static, ()>, slice) < 192);
-const_assert!(core::mem::offset_of!(SchedEntity<'static, ()>, avg) >= 192);
+const_assert!(core::mem::offset_of!(SchedEntity<'static, ()>, max_slice) < 64);
+const_assert!(core::mem::offset_of!(SchedEntity<'static, ()>, custom_slice) < 128);
+const_assert!(core::mem::offset_of!(SchedEntity<'static, ()>, avg) == 256);
 const_assert!(size_of::<SchedEntity<'static, ()>>() <= 320);
 // One binary holds the counted and the timed form: hooks of nothing take no room.
 const_assert!(size_of::<Option<&'static SchedEntity<'static, ()>>>() == size_of::<usize>());
