@@ -3,7 +3,7 @@
 //!
 //! These functions take the locks that the kernel takes; those of the class are called with rq->__lock held.
 
-use crate::WARN_ON_ONCE;
+use crate::{WARN_ON_ONCE, museum};
 use crate::fair::bandwidth::throttle_cfs_rq_work;
 use crate::fair::class::{__setparam_fair, SchedAttr, prio_changed_fair};
 use crate::fair::dequeue::dequeue_task_fair;
@@ -134,6 +134,72 @@ pub fn resched_curr<H: Hooks>(rq: &Rq<'_, H>) {
 /// resched_curr_lazy(): curr is to schedule on its way back to user mode, or at the next tick (PREEMPT_LAZY).
 pub fn resched_curr_lazy<H: Hooks>(rq: &Rq<'_, H>) {
     __resched_curr(rq, Tif::NEED_RESCHED_LAZY);
+}
+
+// ---- the precise timer (SCHED_HRTICK) ------------------------------------------------------------------------------
+
+/// hrtick(): the timer fires: a tick that came for the end of curr's request. The host calls it when the clock has
+/// reached [`Rq::hrtick_timer`].
+pub fn hrtick<'a, H: Hooks>(rq: &'a Rq<'a, H>) {
+    let _guard = rq_lock(rq);
+    let donor = rq.donor();
+    rq.hooks().operation();
+    rq.hrtick_timer.set(None);
+
+    update_rq_clock(rq);
+    match donor.sched_class.get() {
+        SchedClass::Fair => task_tick_fair(rq, donor, true),
+        SchedClass::Idle => update_curr_idle(rq),
+    }
+}
+
+/// hrtick_needs_rearm(): a timer that is queued for nearly the same time stays as it is.
+fn hrtick_needs_rearm<H: Hooks>(rq: &Rq<'_, H>, expires: u64) -> bool {
+    rq.hrtick_timer.get().is_none_or(|queued| expires.abs_diff(queued) > 5000)
+}
+
+/// hrtick_cond_restart(): queues the timer for rq->hrtick_time.
+fn hrtick_cond_restart<H: Hooks>(rq: &Rq<'_, H>) {
+    let time = rq.hrtick_time.get();
+
+    if hrtick_needs_rearm(rq, time) {
+        rq.hrtick_timer.set(Some(time));
+    }
+}
+
+/// hrtick_start(): the timer is to fire in `delay` ns, 10 us at the least. (Another CPU's is set by an interrupt there,
+/// which takes no time here.)
+pub fn hrtick_start<H: Hooks>(rq: &Rq<'_, H>, delay: u64) {
+    let delta = (delay as i64).max(10_000) as u64;
+
+    if !rq.hrtick_sched.get().is_empty() {
+        rq.hrtick_sched.set(rq.hrtick_sched.get() | HrtickSched::HRTICK_SCHED_START);
+        rq.hrtick_delay.set(delta);
+        return;
+    }
+
+    rq.hrtick_time.set(rq.machine.sched_clock_cpu().wrapping_add(delta));
+    hrtick_cond_restart(rq);
+}
+
+/// hrtick_schedule_enter(): __schedule() may ask more than once, and what it ends with counts.
+#[inline(always)]
+fn hrtick_schedule_enter<H: Hooks>(rq: &Rq<'_, H>) {
+    rq.hrtick_sched.set(HrtickSched::HRTICK_SCHED_DEFER);
+}
+
+/// hrtick_schedule_exit(): sets the timer if there was a reason to; an idle CPU needs none.
+#[inline(always)]
+fn hrtick_schedule_exit<H: Hooks>(rq: &Rq<'_, H>) {
+    if rq.hrtick_sched.get().contains(HrtickSched::HRTICK_SCHED_START) {
+        let now = rq.machine.sched_clock_cpu();
+        rq.hrtick_time.set(now.wrapping_add(rq.hrtick_delay.get()));
+        hrtick_cond_restart(rq);
+    } else if is_idle_task(rq.curr()) && rq.nr_running.get() == 0 {
+        rq.hrtick_timer.set(None);
+    }
+
+    rq.hrtick_sched.set(HrtickSched::empty());
 }
 
 // ---- queueing ------------------------------------------------------------------------------------------------------
@@ -530,12 +596,13 @@ pub fn set_current_state<H: Hooks>(rq: &Rq<'_, H>, state: u32) {
 /// pick_next_task(), with __pick_next_task(): all that is not idle is fair here.
 fn pick_next_task<'a, H: Hooks>(rq: &'a Rq<'a, H>) -> &'a TaskStruct<'a, H> {
     let p = pick_task_fair(rq).unwrap_or(&rq.idle_task);
+    let p = rq.hooks().picked(rq, p);
     put_prev_set_next_task(rq, rq.donor(), p);
     p
 }
 
 /// put_prev_set_next_task().
-fn put_prev_set_next_task<'a, H: Hooks>(
+pub fn put_prev_set_next_task<'a, H: Hooks>(
     rq: &'a Rq<'a, H>,
     prev: &'a TaskStruct<'a, H>,
     next: &'a TaskStruct<'a, H>,
@@ -560,6 +627,7 @@ fn put_prev_set_next_task<'a, H: Hooks>(
 fn set_next_task_idle<'a, H: Hooks>(rq: &Rq<'a, H>, next: &TaskStruct<'a, H>) {
     next.se.exec_start.set(rq_clock_task(rq));
 
+    museum!(rq.machine, K01 => { return });
     update_idle_rq_clock_pelt(rq);
 }
 
@@ -580,11 +648,16 @@ pub fn __schedule<'a, H: Hooks>(rq: &'a Rq<'a, H>) -> &'a TaskStruct<'a, H> {
     rq.hooks().operation();
     rq.count(Counter::Schedule);
 
+    hrtick_schedule_enter(rq);
+
     // Promote REQ to ACT.
     let flags = rq.clock_update_flags.get().bits() << 1;
     rq.clock_update_flags.set(RqClockFlags::from_bits_retain(flags));
     update_rq_clock(rq);
     rq.clock_update_flags.set(RqClockFlags::RQCF_UPDATED);
+    museum!(rq.machine, K03 => {
+        rq.clock_update_flags.set(RqClockFlags::from_bits_retain(flags));
+    });
 
     let prev_state = prev.__state.load(Ordering::Acquire);
     if prev_state != TASK_RUNNING {
@@ -593,6 +666,11 @@ pub fn __schedule<'a, H: Hooks>(rq: &'a Rq<'a, H>) -> &'a TaskStruct<'a, H> {
 
     let next = pick_next_task(rq);
     rq.next_class.set(next.sched_class.get());
+    museum!(rq.machine, S22 => {
+        if is_idle_task(prev) && is_idle_task(next) {
+            rq.next_class.set(SchedClass::Fair);
+        }
+    });
     clear_tsk_need_resched(prev);
 
     if !ptr::eq(prev, next) {
@@ -602,6 +680,8 @@ pub fn __schedule<'a, H: Hooks>(rq: &'a Rq<'a, H>) -> &'a TaskStruct<'a, H> {
             rq.count(Counter::Preemption);
         }
         context_switch(rq, prev, next, prev_state, guard);
+    } else {
+        hrtick_schedule_exit(rq);
     }
     next
 }
@@ -621,6 +701,7 @@ fn context_switch<'a, H: Hooks>(
     // finish_task(): pairs with the wait in try_to_wake_up().
     prev.on_cpu.store(0, Ordering::Release);
     // finish_lock_switch()
+    hrtick_schedule_exit(rq);
     drop(guard);
 
     if prev_state == TASK_DEAD {
@@ -791,6 +872,7 @@ pub fn sched_setattr<'a, H: Hooks>(
     update_rq_clock(rq);
 
     let oldprio = p.prio.get();
+    museum!(machine, K03B => { update_rq_clock(rq) });
     let mut ctx = sched_change_begin(rq, p, QueueFlags::DEQUEUE_SAVE | QueueFlags::DEQUEUE_NOCLOCK);
 
     // __setscheduler_params()
@@ -822,6 +904,7 @@ pub fn sched_move_task<'a, H: Hooks>(
     task_change_group_fair(tsk);
     sched_change_end(rq, &ctx);
 
+    museum!(machine, C10 => { if !ctx.running { return } });
     if ctx.running {
         resched_curr(rq);
     } else if ctx.queued {

@@ -34,7 +34,7 @@ bitflags! {
         const PARANOID_AVG = 1 << 10;
         /// Wakeups may preempt.
         const WAKEUP_PREEMPTION = 1 << 11;
-        /// A precise timer ends a request (off here; OPS.md).
+        /// A precise timer ends a request (off by default; OPS.md).
         const HRTICK = 1 << 12;
         /// The same for the deadline class (not modelled).
         const HRTICK_DL = 1 << 13;

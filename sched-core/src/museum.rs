@@ -47,6 +47,19 @@ pub fn exhibits() -> impl Iterator<Item = &'static Exhibit> {
     ONE_QUEUE.iter().chain(GROUPS)
 }
 
+/// No bug of the past: a delayed task's wakeup that never ends, to see that hangs are caught.
+pub const ENDLESS: Bug = Bug(u16::MAX);
+
+/// What is there to test those who show the museum, and is not shown.
+pub const TRIAL: &[Exhibit] = &[Exhibit {
+    bug: ENDLESS,
+    id: "Z00-endless",
+    origin: "made up",
+    what: "the requeue of a delayed task never ends",
+    expected: &["hang"],
+    equivalent: "",
+}];
+
 /// All bugs that are not.
 pub fn absent() -> impl Iterator<Item = &'static Absent> {
     ONE_QUEUE_ABSENT.iter().chain(GROUPS_ABSENT)

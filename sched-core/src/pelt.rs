@@ -28,7 +28,6 @@ pub const UTIL_AVG_UNCHANGED: u32 = 0x8000_0000;
 
 /// struct sched_avg.
 #[derive(Default)]
-#[repr(align(64))]
 pub struct SchedAvg {
     /// Up to when the sums are complete, on the queue's PELT clock, ns in whole 1024; 0: attached to no queue.
     last_update_time: AtomicU64,
@@ -244,6 +243,7 @@ fn cfs_se_util_change<H: Hooks>(cfs_rq: &CfsRq<'_, H>, avg: &SchedAvg) {
     if !rq_of(cfs_rq).machine.sched_feat(SchedFeat::UTIL_EST) {
         return;
     }
+    crate::museum!(rq_of(cfs_rq).machine, K05B => { return });
     let enqueued = avg.util_est.get();
     if enqueued & UTIL_AVG_UNCHANGED != 0 {
         avg.util_est.set(enqueued & !UTIL_AVG_UNCHANGED);

@@ -115,6 +115,15 @@ bitflags! {
         const RQCF_UPDATED = 0x04;
     }
 
+    /// rq->hrtick_sched.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub struct HrtickSched: u32 {
+        /// In the middle of __schedule(): the timer is set at its end.
+        const HRTICK_SCHED_DEFER = 0x02;
+        /// There is something to set.
+        const HRTICK_SCHED_START = 0x04;
+    }
+
     /// The bits of thread_info->flags that the scheduler sets.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     pub struct Tif: u32 {
@@ -197,7 +206,7 @@ pub enum CgroupMode {
 /// The first cache line is what the way down the tree, the pick and the repair of subtree values read of every node on
 /// the way; the second is what else enqueue, charge and dequeue touch of the entity itself. (C begins with the loads,
 /// and has vruntime and slice two lines further.)
-#[repr(C, align(64))]
+#[repr(C)]
 pub struct SchedEntity<'a, H: Hooks + 'a> {
     /// Its place in the tree, by deadline.
     pub run_node: RbNode<'a, SchedEntity<'a, H>>,
@@ -510,7 +519,9 @@ impl<'a, H: Hooks + 'a> Default for TaskGroup<'a, H> {
     }
 }
 
-/// struct task_struct, as far as the fair class and the core around it look at it.
+/// struct task_struct, as far as the fair class and the core around it look at it. Its entity begins at a cache line, and
+/// it is six of them long: a power of two would let tasks compete for the same sets of a cache.
+#[repr(C, align(64))]
 pub struct TaskStruct<'a, H: Hooks + 'a> {
     /// Its entity.
     pub se: SchedEntity<'a, H>,
@@ -628,6 +639,14 @@ pub struct Rq<'a, H: Hooks + 'a> {
     pub clock_update_flags: Cell<RqClockFlags>,
     /// The number of the CPU.
     pub cpu: u32,
+    /// rq->hrtick_timer: when it is to fire, on the clock of sched_clock_cpu(); none while it is not queued. ns.
+    pub hrtick_timer: Cell<Option<u64>>,
+    /// When it was last asked to fire; as [`Rq::hrtick_timer`]. ns.
+    pub hrtick_time: Cell<u64>,
+    /// In how much time it is to fire, noted until __schedule() is done; relative, ns.
+    pub hrtick_delay: Cell<u64>,
+    /// Whether __schedule() is at work, and whether it asked for the timer.
+    pub hrtick_sched: Cell<HrtickSched>,
     /// All tasks queued here, the one picked last first.
     pub cfs_tasks: List<GroupNode<'a, H>>,
     /// All queues with something to decay, children first.
@@ -660,6 +679,10 @@ impl<'a, H: Hooks + 'a> Rq<'a, H> {
             curr_is_idle: AtomicBool::new(true),
             clock_update_flags: Cell::new(RqClockFlags::empty()),
             cpu,
+            hrtick_timer: Cell::new(None),
+            hrtick_time: Cell::new(0),
+            hrtick_delay: Cell::new(0),
+            hrtick_sched: Cell::new(HrtickSched::empty()),
             cfs_tasks: List::new(),
             leaf_cfs_rq_list: List::new(),
             cfsb_csd_list: List::new(),
@@ -684,7 +707,7 @@ impl<'a, H: Hooks + 'a> Rq<'a, H> {
 
     /// RCU_INIT_POINTER(rq->curr, next), and with it rq_set_donor().
     #[inline(always)]
-    pub(crate) fn set_curr(&self, next: &'a TaskStruct<'a, H>) {
+    pub fn set_curr(&self, next: &'a TaskStruct<'a, H>) {
         self.curr.set(Some(next));
         self.curr_is_idle.store(is_idle_task(next), Ordering::Relaxed);
     }
@@ -844,8 +867,9 @@ impl<'a, H: Hooks + 'a> Machine<'a, H> {
 // The hot part of an entity stays within its first three cache lines.
 const_assert!(core::mem::offset_of!(SchedEntity<'static, ()>, max_slice) < 64);
 const_assert!(core::mem::offset_of!(SchedEntity<'static, ()>, custom_slice) < 128);
-const_assert!(core::mem::offset_of!(SchedEntity<'static, ()>, avg) == 256);
+const_assert!(core::mem::offset_of!(SchedEntity<'static, ()>, avg) <= 256);
 const_assert!(size_of::<SchedEntity<'static, ()>>() <= 320);
+const_assert!(size_of::<TaskStruct<'static, ()>>() == 384);
 // One binary holds the counted and the timed form: hooks of nothing take no room.
 const_assert!(size_of::<Option<&'static SchedEntity<'static, ()>>>() == size_of::<usize>());
 static_assertions::assert_eq_size!(RbNode<'static, u64>, [usize; 3]);
@@ -992,6 +1016,12 @@ pub const fn normal_policy(policy: Policy) -> bool {
     matches!(policy, Policy::SCHED_NORMAL)
 }
 
+/// hrtick_enabled_fair(): CPUs are active here, and timers precise.
+#[inline(always)]
+pub fn hrtick_enabled_fair<H: Hooks>(rq: &Rq<'_, H>) -> bool {
+    rq.machine.sched_feat(SchedFeat::HRTICK)
+}
+
 /// test_tsk_need_resched(): to schedule at once; a lazy request does not count.
 #[inline(always)]
 pub fn test_tsk_need_resched<H: Hooks>(p: &TaskStruct<'_, H>) -> bool {
@@ -1051,6 +1081,7 @@ pub fn rq_clock_start_loop_update<H: Hooks>(rq: &Rq<'_, H>) {
 
 /// rq_clock_stop_loop_update().
 pub fn rq_clock_stop_loop_update<H: Hooks>(rq: &Rq<'_, H>) {
+    crate::museum!(rq.machine, K03C => { return });
     rq.clock_update_flags.set(rq.clock_update_flags.get() & !RqClockFlags::RQCF_ACT_SKIP);
 }
 

@@ -6,6 +6,7 @@
 //! binary may hold both forms, since a comparison counts with one and takes time with the other.
 
 use crate::bug::Warn;
+use crate::sched::{Rq, TaskStruct};
 use core::cell::Cell;
 
 /// Something whose frequency is asked for: a named function of the kernel, or a branch in it.
@@ -181,6 +182,21 @@ pub trait Hooks {
     #[inline(always)]
     fn warn(&self, warn: &Warn) {
         let _ = warn;
+    }
+
+    /// __schedule() is about to switch from rq->curr to `p`. What is returned runs instead: `p`, or another task that is
+    /// queued on `rq` and awake, or its idle task. (A replay goes on with what a recorded kernel picked.)
+    #[inline(always)]
+    fn picked<'a>(
+        &self,
+        rq: &'a Rq<'a, Self>,
+        p: &'a TaskStruct<'a, Self>,
+    ) -> &'a TaskStruct<'a, Self>
+    where
+        Self: Sized + 'a,
+    {
+        let _ = rq;
+        p
     }
 
     /// Called in each turn of a loop that a faulty patch could make endless; may panic.

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The command line: its verbs, their options and what they say about themselves.
 
+mod bench;
+mod check;
 mod compare;
+mod replay;
+mod museum;
 
 pub(crate) use compare::duration_ns;
 
@@ -45,6 +49,14 @@ struct Cli {
 enum Verb {
     /// Compares the class with and without a patch: safe, same, how often, cost, time, verdict
     Compare(compare::CompareArgs),
+    /// Looks for faults: random legal operations against every invariant, shrunk to a few lines if one breaks
+    Check(check::CheckArgs),
+    /// Puts real bugs of the past back, and tells whether `check` finds them
+    Museum(museum::MuseumArgs),
+    /// What single fast paths cost, beside the kernel's own code or with a patch
+    Bench(bench::BenchArgs),
+    /// Replays a recording of a real kernel: does the model decide as that kernel decided?
+    Replay(replay::ReplayArgs),
     /// Runs, makes and shrinks .ops files: the class operation by operation, with the state after each
     Ops(ops::run::OpsArgs),
     /// Compares the class here with the kernel's own code, operation by operation
@@ -53,6 +65,9 @@ enum Verb {
     Oracle(crate::oracle::OracleArgs),
     /// Each function here beside the kernel's in a tree: missing, moved, changed
     Map(crate::map::MapArgs),
+    /// A program on standard input, judged for another process
+    #[command(hide = true)]
+    Judge(crate::soak::JudgeArgs),
 }
 
 /// Runs the program on the process's arguments; its exit code.
@@ -83,6 +98,11 @@ pub fn main() -> u8 {
 fn run(cli: Cli, out: &mut dyn Write) -> Result<u8> {
     match cli.verb {
         Some(Verb::Compare(args)) => compare::main(&args, out),
+        Some(Verb::Bench(args)) => bench::main(&args, out),
+        Some(Verb::Check(args)) => check::main(&args, out),
+        Some(Verb::Museum(args)) => museum::main(&args, out),
+        Some(Verb::Judge(args)) => crate::soak::serve(&args, out),
+        Some(Verb::Replay(args)) => replay::main(&args, out),
         Some(Verb::Ops(args)) => ops::run::main(&args, out),
         Some(Verb::Diff(args)) => crate::oracle::diff::main(&args, out),
         Some(Verb::Oracle(args)) => crate::oracle::main(&args, out),

@@ -10,7 +10,7 @@ pub mod counted;
 pub mod guard;
 pub mod same;
 pub mod side;
-mod spread;
+pub(crate) mod spread;
 pub mod verdict;
 
 use crate::error::{Error, Result, quote};

@@ -6,10 +6,12 @@
 //! longer legal, which [`run_skipping_illegal`] steps over (and [`drop_illegal`] takes out of the
 //! result).
 
+mod drop;
+mod fold;
+mod header;
 mod simplify;
 
 use crate::ops::{Class, Op, Program, START_NS, Statement, TaskName};
-use std::collections::BTreeSet;
 
 /// How a shrink is going.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +35,7 @@ pub struct Shrunk {
     pub failed: bool,
 }
 
-/// Shrinks `program` while `fails` holds, with at most `budget` calls of it (at least one is made).
+/// Shrinks `program` while `fails` holds, with at most `budget` calls of it (at least one is made). The header stays.
 /// `progress` is called after each success.
 pub fn shrink(
     program: &Program,
@@ -41,13 +43,46 @@ pub fn shrink(
     fails: &mut dyn FnMut(&Program) -> bool,
     progress: &mut dyn FnMut(Progress),
 ) -> Shrunk {
-    let failed = fails(program);
+    let mut judge = |candidate: &Program| fails(candidate).then(|| candidate.statements.clone());
+    let effort = Effort { calls: budget, statements: u64::MAX };
+    search(program, effort, false, &mut judge, progress)
+}
+
+/// How much a shrink may cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// Candidates that are judged at most; one is judged in any case.
+    pub calls: u64,
+    /// Statements in all candidates together at most.
+    pub statements: u64,
+}
+
+/// Shrinks `program` while `judge` finds it failing. The judge returns the statements that matter: those that were
+/// carried out, up to the one that failed. The header is simplified too: CPUs, features, and the rest.
+/// `progress` is called after each success.
+pub fn reduce(
+    program: &Program,
+    effort: Effort,
+    judge: &mut dyn FnMut(&Program) -> Option<Vec<Statement>>,
+    progress: &mut dyn FnMut(Progress),
+) -> Shrunk {
+    search(program, effort, true, judge, progress)
+}
+
+fn search(
+    program: &Program,
+    effort: Effort,
+    with_header: bool,
+    judge: &mut dyn FnMut(&Program) -> Option<Vec<Statement>>,
+    progress: &mut dyn FnMut(Progress),
+) -> Shrunk {
     let best = program.clone();
-    let mut search = Search { best, calls: 1, budget, fails, progress };
+    let mut search = Search { best, calls: 0, statements: 0, effort, with_header, judge, progress };
+    let failed = search.judge_first();
     if failed {
         search.run();
     }
-    let complete = failed && search.calls < budget;
+    let complete = failed && !search.spent();
     Shrunk { program: search.best, calls: search.calls, complete, failed }
 }
 
@@ -55,104 +90,74 @@ pub fn shrink(
 struct Search<'a> {
     best: Program,
     calls: u64,
-    budget: u64,
-    fails: &'a mut dyn FnMut(&Program) -> bool,
+    statements: u64,
+    effort: Effort,
+    with_header: bool,
+    judge: &'a mut dyn FnMut(&Program) -> Option<Vec<Statement>>,
     progress: &'a mut dyn FnMut(Progress),
 }
 
 impl Search<'_> {
     /// Whether the budget is used up.
     fn spent(&self) -> bool {
-        self.calls >= self.budget
+        self.calls >= self.effort.calls || self.statements >= self.effort.statements
     }
 
-    /// Takes `statements` as the new best if they still fail.
-    fn try_statements(&mut self, statements: Vec<Statement>) -> bool {
+    /// The program as given, whatever the budget.
+    fn judge_first(&mut self) -> bool {
+        self.calls = 1;
+        let matters = (self.judge)(&self.best);
+        let failed = matters.is_some();
+        self.best.statements = matters.unwrap_or_else(|| std::mem::take(&mut self.best.statements));
+        failed
+    }
+
+    /// Takes `candidate` as the new best if it still fails.
+    fn try_program(&mut self, mut candidate: Program) -> bool {
         if self.spent() {
             return false;
         }
         self.calls += 1;
-        let Program { header, names, .. } = &self.best;
-        let candidate = Program { header: header.clone(), names: names.clone(), statements };
-        if !(self.fails)(&candidate) {
-            return false;
-        }
+        self.statements += candidate.statements.len() as u64;
+        let Some(statements) = (self.judge)(&candidate) else { return false };
+        candidate.statements = statements;
         self.best = candidate;
         (self.progress)(Progress { calls: self.calls, statements: self.best.statements.len() });
         true
+    }
+
+    /// The same with other statements under the same header.
+    fn try_statements(&mut self, statements: Vec<Statement>) -> bool {
+        let Program { header, names, .. } = &self.best;
+        let candidate = Program { header: header.clone(), names: names.clone(), statements };
+        self.try_program(candidate)
     }
 
     /// All passes, cheapest first, until none finds anything.
     fn run(&mut self) {
         self.drop_tail();
         loop {
-            let before = self.best.statements.clone();
+            let before = self.best.clone();
             self.drop_tasks();
             self.drop_chunks();
+            if self.with_header {
+                self.simplify_header();
+                self.flatten_groups();
+            }
             self.simplify();
-            if self.spent() || self.best.statements == before {
+            self.fold();
+            if !self.spent() && self.best == before {
+                self.drop_several();
+            }
+            if self.spent() || self.best == before {
                 return;
             }
-        }
-    }
-
-    /// What stands after the failure plays no part in it: the shortest failing beginning, by
-    /// bisection.
-    fn drop_tail(&mut self) {
-        let (mut passes, mut fails) = (0, self.best.statements.len());
-        while passes + 1 < fails && !self.spent() {
-            let middle = passes + (fails - passes) / 2;
-            if self.try_statements(self.best.statements[..middle].to_vec()) {
-                fails = middle;
-            } else {
-                passes = middle;
-            }
-        }
-    }
-
-    /// Drops tasks with all their statements: halves of them first, then fewer and fewer at a time.
-    fn drop_tasks(&mut self) {
-        let tasks: BTreeSet<TaskName> =
-            self.best.statements.iter().filter_map(|statement| task_of(&statement.op)).collect();
-        let mut left: Vec<TaskName> = tasks.into_iter().collect();
-        let mut size = left.len();
-        while size > 0 {
-            let mut at = 0;
-            while at < left.len() && !self.spent() {
-                let end = (at + size).min(left.len());
-                let dropped: BTreeSet<TaskName> = left[at..end].iter().copied().collect();
-                let keep = |op: &Op| task_of(op).is_none_or(|task| !dropped.contains(&task));
-                let statements = self.best.statements.iter().filter(|s| keep(&s.op)).copied();
-                if self.try_statements(statements.collect()) {
-                    left.drain(at..end);
-                } else {
-                    at = end;
-                }
-            }
-            size /= 2;
-        }
-    }
-
-    /// Drops runs of statements (delta debugging): long runs first, from the end, down to single
-    /// ones.
-    fn drop_chunks(&mut self) {
-        let mut size = self.best.statements.len().div_ceil(2);
-        while size > 0 {
-            let mut end = self.best.statements.len();
-            while end > 0 && !self.spent() {
-                let start = end.saturating_sub(size);
-                let mut statements = self.best.statements.clone();
-                statements.drain(start..end);
-                self.try_statements(statements);
-                end = start;
-            }
-            size /= 2;
         }
     }
 }
 
 /// The task that a statement names.
-fn task_of(op: &Op) -> Option<TaskName> {
+pub(crate) fn task_of(op: &Op) -> Option<TaskName> {
     match *op {
         Op::Task { task, .. }
         | Op::New { task }
@@ -165,6 +170,24 @@ fn task_of(op: &Op) -> Option<TaskName> {
         | Op::FinishDelayed { task } => Some(task),
         _ => None,
     }
+}
+
+/// The same statement about another task.
+pub(crate) fn with_task(op: &Op, other: &dyn Fn(TaskName) -> TaskName) -> Op {
+    let mut op = *op;
+    match &mut op {
+        Op::Task { task, .. }
+        | Op::New { task }
+        | Op::Wake { task, .. }
+        | Op::YieldTo { task, .. }
+        | Op::Nice { task, .. }
+        | Op::Param { task, .. }
+        | Op::Move { task, .. }
+        | Op::Migrate { task, .. }
+        | Op::FinishDelayed { task } => *task = other(*task),
+        _ => {}
+    }
+    op
 }
 
 /// Carries out what is legal of `program` on `class`, calling `after` after each; stops when that

@@ -10,13 +10,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What may stand at the top. Folders first.
-const TOP: [&str; 18] = [
+const TOP: [&str; 19] = [
     "sched-core",
     "sched-hosted",
     "fuzz",
     "benches",
     "Documentation",
     ".ci",
+    ".cargo",
     ".git",
     ".gitignore",
     "target",

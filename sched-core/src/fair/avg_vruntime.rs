@@ -8,7 +8,7 @@
 //! The sums are over the tree. `curr` runs outside it and is added by whoever reads them.
 
 use super::load::{calc_delta_fair, div64_long};
-use crate::WARN_ON_ONCE;
+use crate::{WARN_ON_ONCE, museum};
 use crate::features::SchedFeat;
 use crate::rbtree::rb_next;
 use crate::sched::{CfsRq, SchedEntity, rq_of, vruntime_sub};
@@ -106,8 +106,14 @@ pub fn update_zero_vruntime<H: Hooks>(cfs_rq: &CfsRq<'_, H>, delta: i64) {
 }
 
 /// A quotient rounded down, as V must be: an entity placed at V has to be eligible, so V leans to the left.
+///
+/// Where V was brought up to date a moment ago, as it is when an entity is placed, what is left is less than 1: the
+/// slowest instruction of the whole path is not needed then.
 #[inline(always)]
 fn floor_div(mut sum: i64, weight: i64) -> i64 {
+    if sum >= 0 && sum < weight {
+        return 0;
+    }
     if sum < 0 {
         sum = sum.wrapping_sub(weight.wrapping_sub(1));
     }
@@ -138,7 +144,9 @@ pub fn avg_vruntime<H: Hooks>(cfs_rq: &CfsRq<'_, H>) -> u64 {
         delta = entity_key(cfs_rq, curr);
     }
 
-    update_zero_vruntime(cfs_rq, delta);
+    if delta != 0 {
+        update_zero_vruntime(cfs_rq, delta);
+    }
 
     cfs_rq.zero_vruntime.get()
 }
@@ -168,6 +176,7 @@ pub fn cfs_rq_min_slice<H: Hooks>(cfs_rq: &CfsRq<'_, H>) -> u64 {
     if let Some(curr) = curr_on_rq(cfs_rq) {
         min_slice = curr.slice.get();
     }
+    museum!(rq_of(cfs_rq).machine, S26 => { min_slice = u64::MAX });
     if let Some(root) = cfs_rq.tasks_timeline.root() {
         min_slice = min_slice.min(root.min_slice.get());
     }
@@ -181,6 +190,9 @@ pub fn cfs_rq_max_slice<H: Hooks>(cfs_rq: &CfsRq<'_, H>) -> u64 {
     if let Some(curr) = curr_on_rq(cfs_rq) {
         max_slice = curr.slice.get();
     }
+    museum!(rq_of(cfs_rq).machine, S26B => {
+        max_slice = cfs_rq.curr.get().map_or(0, |curr| curr.slice.get());
+    });
     if let Some(root) = cfs_rq.tasks_timeline.root() {
         max_slice = max_slice.max(root.max_slice.get());
     }

@@ -13,7 +13,7 @@ use super::group::{
 };
 use super::load_avg::detach_entity_cfs_rq;
 use super::update_curr::update_curr;
-use crate::WARN_ON_ONCE;
+use crate::{WARN_ON_ONCE, museum};
 use crate::core::{__task_rq_lock, resched_curr, update_rq_clock};
 use crate::list::{List, ThrottledNode};
 use crate::pelt::rq_clock_pelt;
@@ -204,6 +204,9 @@ fn __assign_cfs_rq_runtime<'a, H: Hooks>(
 fn __account_cfs_rq_runtime<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, delta_exec: u64) -> bool {
     cfs_rq.runtime_remaining.set(cfs_rq.runtime_remaining.get().wrapping_sub(delta_exec as i64));
 
+    museum!(rq_of(cfs_rq).machine, B08 => {
+        if cfs_rq.runtime_remaining.get() == 0 { return false }
+    });
     if cfs_rq.runtime_remaining.get() > 0 {
         return false;
     }
@@ -252,6 +255,7 @@ pub fn throttle_cfs_rq_work<'a, H: Hooks>(
 
     let cfs_rq = cfs_rq_of(&p.se);
 
+    museum!(machine, B06C => { if !cfs_rq.throttled.get() { return false } });
     // Runtime came back, or the task was moved elsewhere.
     if cfs_rq.throttle_count.get() == 0 {
         return false;
@@ -292,6 +296,12 @@ pub fn enqueue_throttled_task<'a, H: Hooks>(p: &'a TaskStruct<'a, H>) -> bool {
 
     WARN_ON_ONCE!(rq_of(cfs_rq).hooks(), p.throttle_node.is_linked());
 
+    museum!(rq_of(cfs_rq).machine, B11B => {
+        if !task_current_donor(rq_of(cfs_rq), p) {
+            cfs_rq.throttled_limbo_list.list_add(p);
+            return true;
+        }
+    });
     if throttled_hierarchy(cfs_rq) && !task_current_donor(rq_of(cfs_rq), p) {
         cfs_rq.throttled_limbo_list.list_add(p);
         return true;
@@ -416,6 +426,11 @@ fn tg_unthrottle_up<'a, H: Hooks>(tg: &'a TaskGroup<'a, H>, rq: &'a Rq<'a, H>) {
         p.throttled.set(false);
         enqueue_task_fair(rq, p, QueueFlags::ENQUEUE_WAKEUP);
     }
+    museum!(rq.machine, B11 => {
+        while let Some(p) = throttled_tasks.first() {
+            throttled_tasks.list_del_init(p);
+        }
+    });
     cfs_rq.throttled_limbo_list.list_splice(throttled_tasks);
 
     if !cfs_rq_is_decayed(cfs_rq) {
@@ -449,6 +464,7 @@ fn throttle_cfs_rq<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>) -> bool {
     cfs_rq.throttled.set(true);
     WARN_ON_ONCE!(rq.hooks(), cfs_rq.throttled_clock.get() != 0);
 
+    museum!(rq.machine, B06B => { return true });
     if running {
         task_throttle_setup_work(rq.donor());
     }
@@ -500,6 +516,7 @@ pub fn unthrottle_cfs_rq<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>) {
 
     assert_list_leaf_cfs_rq(rq);
 
+    museum!(rq.machine, C10B => { return });
     if is_idle_task(rq.curr()) && rq.cfs.h_nr_queued.get() != 0 {
         resched_curr(rq);
     }
@@ -823,6 +840,7 @@ pub fn run_hrtimers<'a, H: Hooks>(
 
 /// check_enqueue_throttle(): a queue that wakes up may have nothing left.
 pub fn check_enqueue_throttle<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>) {
+    museum!(rq_of(cfs_rq).machine, B08B => { return });
     // One that runs is looked after by update_curr().
     if !cfs_rq.runtime_enabled.get() || cfs_rq.h_curr.get().is_some() {
         return;
@@ -842,9 +860,11 @@ pub fn sync_throttle<'a, H: Hooks>(tg: &TaskGroup<'a, H>, rq: &Rq<'a, H>) {
     let cfs_rq = tg_cfs_rq(tg, rq.cpu);
     let pcfs_rq = tg_cfs_rq(parent, rq.cpu);
 
+    museum!(rq.machine, B02B => { return });
     cfs_rq.throttle_count.set(pcfs_rq.throttle_count.get());
     cfs_rq.throttled_clock_pelt.set(rq_clock_pelt(rq));
 
+    museum!(rq.machine, B02 => { return });
     if cfs_rq.throttle_count.get() != 0 {
         cfs_rq.pelt_clock_throttled.set(true);
     }
@@ -892,6 +912,7 @@ pub fn tg_set_cfs_bandwidth<'a, H: Hooks>(
 
         cfs_rq.runtime_enabled.set(runtime_enabled);
         cfs_rq.runtime_remaining.set(1);
+        museum!(machine, B04D => { cfs_rq.runtime_remaining.set(0) });
 
         if cfs_rq.throttled.get() {
             update_rq_clock(rq);

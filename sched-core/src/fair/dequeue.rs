@@ -17,7 +17,7 @@ use super::load_avg::{
 use super::pick::clear_buddies;
 use super::timeline::__dequeue_entity;
 use super::update_curr::{update_curr, update_curr_eevdf};
-use crate::WARN_ON_ONCE;
+use crate::{WARN_ON_ONCE, museum};
 use crate::core::__block_task;
 use crate::features::SchedFeat;
 use crate::pelt::update_idle_cfs_rq_clock_pelt;
@@ -171,7 +171,10 @@ pub fn __dequeue_task<'a, H: Hooks>(
 
     rq.count(Counter::DequeueTask);
 
+    #[cfg(feature = "museum")]
+    let next = cfs_rq.next.get();
     clear_buddies(cfs_rq, se);
+    museum!(rq.machine, C09 => { if task_on_rq_migrating(p) { cfs_rq.next.set(next) } });
 
     if flags.contains(QueueFlags::DEQUEUE_CHARGED) {
         rq.count(Counter::DequeueChargeSkipped);
@@ -198,6 +201,7 @@ pub fn __dequeue_task<'a, H: Hooks>(
         {
             update_load_avg(cfs_rq_of(se), se, UPDATE_UTIL_EST);
             set_delayed(se);
+            museum!(rq.machine, C04 => { sub_nr_running(rq, 1) });
             return false;
         }
     }
@@ -236,6 +240,7 @@ pub fn dequeue_task_fair<'a, H: Hooks>(
     rq.count(Counter::DequeueTaskFair);
 
     if task_is_throttled(p) {
+        museum!(rq.machine, C04B => { sub_nr_running(rq, 1) });
         dequeue_throttled_task(p, flags);
         return true;
     }

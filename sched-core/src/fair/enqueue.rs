@@ -15,8 +15,8 @@ use super::load_avg::{
 use super::place::place_entity;
 use super::reweight::{__calc_prop_weight, reweight_eevdf};
 use super::timeline::{__dequeue_entity, __enqueue_entity};
-use super::update_curr::{update_curr, update_curr_eevdf};
-use crate::WARN_ON_ONCE;
+use super::update_curr::{hrtick_update, update_curr, update_curr_eevdf};
+use crate::{WARN_ON_ONCE, museum};
 use crate::patches::Patches;
 use crate::pelt::rq_clock_pelt;
 use crate::sched::{
@@ -89,6 +89,11 @@ pub fn requeue_delayed_entity<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, se: &'a Sc
 
     WARN_ON_ONCE!(rq.hooks(), !se.sched_delayed.get());
     WARN_ON_ONCE!(rq.hooks(), !se.on_rq.get());
+    museum!(rq.machine, ENDLESS => {
+        loop {
+            core::hint::spin_loop();
+        }
+    });
 
     if update_entity_lag(cfs_rq, se) {
         rq.count(Counter::RequeuePlaced);
@@ -122,6 +127,8 @@ fn enqueue_hierarchy<'a, H: Hooks>(p: &'a TaskStruct<'a, H>, flags: QueueFlags) 
 
     for se in for_each_sched_entity(&p.se) {
         let cfs_rq = cfs_rq_of(se);
+        #[cfg(feature = "museum")]
+        let load_before = cfs_rq.load.weight.get();
 
         update_curr(cfs_rq, Site::EnqueueHierarchy);
 
@@ -141,6 +148,16 @@ fn enqueue_hierarchy<'a, H: Hooks>(p: &'a TaskStruct<'a, H>, flags: QueueFlags) 
             h_nr_idle = 1;
         }
 
+        museum!(rq_of(cfs_rq).machine, H14 => {
+            if se.parent.get().is_some() && load_before != 0 {
+                weight = weight * cfs_rq.load.weight.get() / load_before;
+            }
+        });
+        museum!(rq_of(cfs_rq).machine, H14B => {
+            if se.parent.get().is_some() {
+                weight = weight * cfs_rq.load.weight.get() / load_before;
+            }
+        });
         weight = __calc_prop_weight(cfs_rq, se, weight);
 
         flags = QueueFlags::ENQUEUE_WAKEUP;
@@ -185,14 +202,21 @@ pub fn enqueue_task_fair<'a, H: Hooks>(
     let curr = is(cfs_rq.curr.get(), se);
     if curr {
         place_entity(cfs_rq, se, flags);
+        museum!(rq.machine, H10 => { place_entity(cfs_rq, se, flags) });
     }
 
     if se.on_rq.get() && se.sched_delayed.get() {
         requeue_delayed_entity(cfs_rq, se);
     }
 
-    let weight = enqueue_hierarchy(p, flags);
+    #[allow(unused_mut, reason = "museum")]
+    let mut weight = enqueue_hierarchy(p, flags);
 
+    museum!(rq.machine, H08C => {
+        if se.h_load.weight.get() != 0 {
+            weight = se.h_load.weight.get();
+        }
+    });
     if !curr {
         reweight_eevdf(cfs_rq, se, weight, false);
         place_entity(cfs_rq, se, flags | QueueFlags::ENQUEUE_QUEUED);
@@ -202,4 +226,6 @@ pub fn enqueue_task_fair<'a, H: Hooks>(
     add_nr_running(rq, 1);
 
     assert_list_leaf_cfs_rq(rq);
+
+    hrtick_update(rq);
 }

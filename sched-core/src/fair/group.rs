@@ -15,7 +15,7 @@ use super::load_avg::{
     update_load_avg,
 };
 use super::reweight::reweight_entity;
-use crate::WARN_ON_ONCE;
+use crate::{WARN_ON_ONCE, museum};
 use crate::core::{set_task_rq, update_rq_clock};
 use crate::pelt::{SCHED_CAPACITY_SHIFT, get_pelt_divider, se_weight};
 use crate::sched::*;
@@ -83,13 +83,17 @@ pub fn assert_list_leaf_cfs_rq<H: Hooks>(rq: &Rq<'_, H>) {
 /// child_cfs_rq_on_list(): whether the one before it, or before where it would go, is a child of it.
 fn child_cfs_rq_on_list<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>) -> bool {
     let rq = rq_of(cfs_rq);
+    museum!(rq.machine, K04B => { return false });
     let prev = if cfs_rq.on_list.get() {
         rq.leaf_cfs_rq_list.prev(cfs_rq)
     } else {
         rq.tmp_alone_branch.get()
     };
 
-    let Some(prev) = prev else { return false };
+    let Some(prev) = prev else {
+        museum!(rq.machine, C08 => { return true });
+        return false;
+    };
     let parent = prev.tg.get().and_then(|tg| tg.parent.get());
     match (parent, cfs_rq.tg.get()) {
         (Some(parent), Some(tg)) => ptr::eq(parent, tg),
@@ -103,6 +107,7 @@ pub fn cfs_rq_is_decayed<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>) -> bool {
         return false;
     }
 
+    museum!(rq_of(cfs_rq).machine, K04 => { return true });
     if !load_avg_is_decayed(rq_of(cfs_rq).hooks(), &cfs_rq.avg) {
         return false;
     }
@@ -111,6 +116,7 @@ pub fn cfs_rq_is_decayed<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>) -> bool {
         return false;
     }
 
+    museum!(rq_of(cfs_rq).machine, C05 => { return true });
     cfs_rq.tg_load_avg_contrib.get() == 0
 }
 
@@ -297,6 +303,9 @@ fn __calc_smp_shares<H: Hooks>(
         shares = shares.wrapping_div(tg_weight);
     }
 
+    museum!(rq_of(cfs_rq).machine, H11B => {
+        shares = shares.max(scale_load(MIN_SHARES) as i64);
+    });
     // The least is not scaled: a share of a small group on one of many CPUs needs the bits.
     if shares >= shares_max {
         shares_max
@@ -331,12 +340,16 @@ fn calc_group_shares<H: Hooks>(cfs_rq: &CfsRq<'_, H>, tg: &TaskGroup<'_, H>) -> 
         CgroupMode::Smp => __calc_smp_shares(cfs_rq, tg, tg_shares, tg_shares),
         // The shares count for as many CPUs as the group can use: min(tasks, CPUs).
         CgroupMode::Concur => {
-            let shares = tg_tasks(tg).min(tg_cpus(machine)).wrapping_mul(tg_shares);
+            #[allow(unused_mut, reason = "museum")]
+            let mut shares = tg_tasks(tg).min(tg_cpus(machine)).wrapping_mul(tg_shares);
+            museum!(machine, H12 => { shares = tg_tasks(tg).wrapping_mul(tg_shares) });
             __calc_smp_shares(cfs_rq, tg, shares, shares)
         }
         // The shares count for each CPU, up to nice -20.
         CgroupMode::Max => {
-            let most = scale_load(u64::from(SCHED_PRIO_TO_WEIGHT[0])) as i64;
+            #[allow(unused_mut, reason = "museum")]
+            let mut most = scale_load(u64::from(SCHED_PRIO_TO_WEIGHT[0])) as i64;
+            museum!(machine, H12B => { most = i64::MAX });
             __calc_smp_shares(cfs_rq, tg, tg_shares.wrapping_mul(tg_cpus(machine)), most)
         }
         // The shares count for each task.
@@ -355,6 +368,9 @@ pub fn update_cfs_group<'a, H: Hooks>(se: &'a SchedEntity<'a, H>) {
     };
     let Some(tg) = gcfs_rq.tg.get() else { return };
 
+    museum!(rq_of(gcfs_rq).machine, B04B => {
+        if super::bandwidth::throttled_hierarchy(gcfs_rq) { return }
+    });
     let shares = calc_group_shares(gcfs_rq, tg);
     reweight_entity(cfs_rq_of(se), se, shares as u64);
 }

@@ -10,7 +10,7 @@ use super::group::{
     list_del_leaf_cfs_rq, propagate_entity_load_avg, update_tg_load_avg,
 };
 use super::load::scale_load_down;
-use crate::WARN_ON_ONCE;
+use crate::{WARN_ON_ONCE, museum};
 use crate::features::SchedFeat;
 use crate::pelt::{
     __update_load_avg_blocked_se, __update_load_avg_cfs_rq, __update_load_avg_se, PELT_MIN_DIVIDER,
@@ -273,6 +273,7 @@ fn util_est_update<H: Hooks>(cfs_rq: &CfsRq<'_, H>, se: &SchedEntity<'_, H>) {
     }
 
     let dequeued = se.avg.util_avg.get() as u32;
+    museum!(rq_of(cfs_rq).machine, K05 => { if ewma > dequeued { return } });
     if ewma <= dequeued {
         ewma = dequeued;
     } else {
@@ -417,6 +418,15 @@ fn propagate_entity_cfs_rq<'a, H: Hooks>(se: &'a SchedEntity<'a, H>) {
     while let Some(se) = walk {
         cfs_rq = cfs_rq_of(se);
 
+        museum!(rq_of(cfs_rq).machine, B04 => {
+            if super::bandwidth::throttled_hierarchy(cfs_rq) {
+                if !cfs_rq.pelt_clock_throttled.get() {
+                    list_add_leaf_cfs_rq(cfs_rq);
+                }
+                walk = parent_entity(se);
+                continue;
+            }
+        });
         update_load_avg(cfs_rq, se, UPDATE_TG);
 
         if !cfs_rq.pelt_clock_throttled.get() {
@@ -470,6 +480,9 @@ pub fn __update_blocked_fair<'a, H: Hooks>(rq: &'a Rq<'a, H>) {
     while let Some(cfs_rq) = pos {
         pos = rq.leaf_cfs_rq_list.next(cfs_rq);
 
+        museum!(rq.machine, K02 => {
+            update_cfs_rq_load_avg(crate::pelt::rq_clock_pelt(rq), cfs_rq);
+        });
         if update_cfs_rq_load_avg(cfs_rq_clock_pelt(cfs_rq), cfs_rq) {
             update_tg_load_avg(cfs_rq);
 

@@ -9,7 +9,7 @@ use super::dequeue::__dequeue_task;
 use super::load::calc_delta_fair;
 use super::timeline::{__pick_first_entity, entity_before};
 use super::update_curr::update_curr_eevdf;
-use crate::WARN_ON_ONCE;
+use crate::{WARN_ON_ONCE, museum};
 use crate::bug::bug;
 use crate::features::SchedFeat;
 use crate::patches::Patches;
@@ -34,6 +34,12 @@ pub fn set_protect_slice<H: Hooks>(cfs_rq: &CfsRq<'_, H>, se: &SchedEntity<'_, H
     let mut slice = u64::from(machine.normalized_sysctl_sched_base_slice.get());
     let mut vprot = se.deadline.get();
 
+    museum!(machine, S04 => {
+        if !machine.sched_feat(SchedFeat::RUN_TO_PARITY) {
+            se.vprot.set(se.vruntime.get());
+            return;
+        }
+    });
     if machine.sched_feat(SchedFeat::RUN_TO_PARITY) {
         slice = cfs_rq_min_slice(cfs_rq);
     }
@@ -47,16 +53,24 @@ pub fn set_protect_slice<H: Hooks>(cfs_rq: &CfsRq<'_, H>, se: &SchedEntity<'_, H
             se.vruntime.get().wrapping_add(calc_delta_fair(slice, se))
         };
         vprot = min_vruntime(vprot, shorter);
+        museum!(machine, S16 => { vprot = shorter });
     }
 
+    museum!(machine, S01 => { vprot = se.vruntime.get() });
     se.vprot.set(vprot);
 }
 
 /// update_protect_slice(): someone joined: if that is the shortest request now, the protection ends earlier.
 pub fn update_protect_slice<H: Hooks>(cfs_rq: &CfsRq<'_, H>, se: &SchedEntity<'_, H>) {
     let slice = cfs_rq_min_slice(cfs_rq);
-    let vruntime = min_vruntime(se.vruntime.get(), avg_vruntime(cfs_rq));
+    #[allow(unused_mut, reason = "museum")]
+    let mut vruntime = min_vruntime(se.vruntime.get(), avg_vruntime(cfs_rq));
 
+    museum!(rq_of(cfs_rq).machine, S13 => { vruntime = se.vruntime.get() });
+    museum!(rq_of(cfs_rq).machine, S16B => {
+        se.vprot.set(vruntime.wrapping_add(calc_delta_fair(slice, se)));
+        return;
+    });
     se.vprot.set(min_vruntime(se.vprot.get(), vruntime.wrapping_add(calc_delta_fair(slice, se))));
 }
 
@@ -91,6 +105,7 @@ pub fn pick_eevdf<'a, H: Hooks>(
 
     rq.count(Counter::PickEevdf);
 
+    museum!(rq.machine, C02B => { if cfs_rq.nr_queued.get() == 1 { return curr.or(se) } });
     // Alone, it need not be eligible.
     if cfs_rq.h_nr_queued.get() == 1 {
         return curr.or(se);
@@ -181,6 +196,7 @@ pub fn pick_task_fair<'a, H: Hooks>(rq: &'a Rq<'a, H>) -> Option<&'a TaskStruct<
             return None;
         }
 
+        museum!(rq.machine, K10 => { if cfs_rq.h_nr_runnable.get() == 0 { return None } });
         // put_prev_entity() may be yet to come.
         let mut flags = QueueFlags::empty();
         if curr_on_rq(cfs_rq).is_some() {
@@ -193,5 +209,6 @@ pub fn pick_task_fair<'a, H: Hooks>(rq: &'a Rq<'a, H>) -> Option<&'a TaskStruct<
         if let Some(se) = pick_next_entity(rq, true, flags) {
             return Some(task_of(se));
         }
+        museum!(rq.machine, K10B => { return None });
     }
 }

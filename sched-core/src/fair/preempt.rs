@@ -7,7 +7,7 @@ use super::enqueue::cfs_rq_is_idle;
 use super::pick::{cancel_protect_slice, clear_buddies, pick_next_entity, update_protect_slice};
 use super::timeline::entity_before;
 use super::update_curr::{update_curr_eevdf, update_curr_fair, update_deadline};
-use crate::WARN_ON_ONCE;
+use crate::{WARN_ON_ONCE, museum};
 use crate::core::{resched_curr_lazy, update_rq_clock};
 use crate::features::SchedFeat;
 use crate::sched::{
@@ -61,6 +61,10 @@ fn set_preempt_buddy<'a, H: Hooks>(cfs_rq: &CfsRq<'a, H>, pse: &'a SchedEntity<'
 
 /// set_short_buddy(): `pse` becomes the buddy, unless the present one has the shorter slice.
 fn set_short_buddy<'a, H: Hooks>(cfs_rq: &CfsRq<'a, H>, pse: &'a SchedEntity<'a, H>) -> bool {
+    museum!(rq_of(cfs_rq).machine, S12B => {
+        set_next_buddy(cfs_rq, pse);
+        return true;
+    });
     if cfs_rq.next.get().is_some_and(|next| next.slice.get() < pse.slice.get()) {
         return false;
     }
@@ -129,6 +133,10 @@ pub fn wakeup_preempt_fair<'a, H: Hooks>(
         return;
     }
 
+    museum!(rq.machine, S15 => { if test_tsk_need_resched(rq.curr()) { return } });
+    museum!(rq.machine, B04C => {
+        if crate::fair::bandwidth::throttled_hierarchy(crate::sched::cfs_rq_of(pse)) { return }
+    });
     // It may be set already; with PREEMPT_SHORT there is more to decide than that.
     if !rq.machine.sched_feat(SchedFeat::PREEMPT_SHORT) && test_tsk_need_resched(rq.curr()) {
         return;
@@ -141,14 +149,17 @@ pub fn wakeup_preempt_fair<'a, H: Hooks>(
     match wakeup_verdict(rq, p, wake_flags) {
         Verdict::Nothing => {}
         Verdict::Update => {
+            museum!(rq.machine, S06 => { return });
             if rq.machine.sched_feat(SchedFeat::RUN_TO_PARITY) {
                 update_protect_slice(cfs_rq, se);
             }
         }
-        Verdict::Preempt(preempt_action) => {
+        #[allow(unused_mut, reason = "museum")]
+        Verdict::Preempt(mut preempt_action) => {
             rq.count(Counter::WakeupPreempt);
             cancel_protect_slice(se);
 
+            museum!(rq.machine, S12 => { preempt_action = PreemptWakeup::Pick });
             if preempt_action == PreemptWakeup::Short {
                 set_short_buddy(cfs_rq, pse);
             }
@@ -169,9 +180,14 @@ fn wakeup_verdict<'a, H: Hooks>(
     let pse = &p.se;
     let cfs_rq = &rq.cfs;
 
-    let cse_is_idle = se_is_idle(se);
-    let pse_is_idle = se_is_idle(pse);
+    #[allow(unused_mut, reason = "museum")]
+    let (mut cse_is_idle, mut pse_is_idle) = (se_is_idle(se), se_is_idle(pse));
 
+    museum!(rq.machine, S03 => {
+        cse_is_idle = crate::sched::for_each_sched_entity(se).any(se_is_idle);
+        pse_is_idle = crate::sched::for_each_sched_entity(pse).any(se_is_idle);
+    });
+    museum!(rq.machine, S03B => { cse_is_idle = false });
     // What is not idle preempts what is, never the reverse.
     if cse_is_idle && !pse_is_idle {
         return Verdict::Preempt(preempt_action);
@@ -180,11 +196,13 @@ fn wakeup_verdict<'a, H: Hooks>(
     update_curr_fair(rq, Site::WakeupPreemptFair);
 
     if cse_is_idle != pse_is_idle {
+        museum!(rq.machine, S24B => { return Verdict::Nothing });
         return Verdict::Update;
     }
 
     // Batch and idle tasks do not preempt.
     if !normal_policy(p.policy.get()) {
+        museum!(rq.machine, S24 => { return Verdict::Nothing });
         return Verdict::Update;
     }
 
@@ -195,6 +213,7 @@ fn wakeup_verdict<'a, H: Hooks>(
 
     if rq.machine.sched_feat(SchedFeat::PREEMPT_SHORT) && pse.slice.get() < se.slice.get() {
         preempt_action = PreemptWakeup::Short;
+        museum!(rq.machine, S08 => { return Verdict::Preempt(preempt_action) });
     } else {
         // A child is likely to exec: nothing is shared that would be hot.
         if wake_flags.contains(WakeFlags::WF_FORK) {
@@ -226,6 +245,8 @@ fn wakeup_verdict<'a, H: Hooks>(
         break;
     }
 
+    museum!(rq.machine, S10 => { return Verdict::Preempt(preempt_action) });
+    museum!(rq.machine, S14 => { return Verdict::Update });
     // Not the next to run, but owed time, and asked for little of it: curr is not protected from it.
     if preempt_action == PreemptWakeup::Short && entity_eligible(cfs_rq, pse) {
         return Verdict::Preempt(preempt_action);

@@ -10,7 +10,7 @@ use super::load_avg::{dequeue_load_avg, enqueue_load_avg};
 use super::pick::protect_slice;
 use super::timeline::{__dequeue_entity, __enqueue_entity};
 use super::update_curr::update_curr_fair;
-use crate::WARN_ON_ONCE;
+use crate::{WARN_ON_ONCE, museum};
 use crate::pelt::{get_pelt_divider, se_weight};
 use crate::sched::{
     CfsRq, Rq, SchedEntity, TaskStruct, cfs_rq_of, for_each_sched_entity, is, parent_entity, rq_of,
@@ -136,6 +136,7 @@ pub fn __calc_prop_weight<H: Hooks>(
         Some(_) => weight / cfs_rq.load.weight.get(),
         None => weight / NICE_0_LOAD,
     };
+    museum!(rq_of(cfs_rq).machine, H11 => { return weight });
     weight.max(MIN_SHARES)
 }
 

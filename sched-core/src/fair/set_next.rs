@@ -7,11 +7,11 @@ use super::load_avg::{flags::UPDATE_TG, update_load_avg};
 use super::pick::{clear_buddies, set_protect_slice};
 use super::reweight::{__calc_prop_weight, reweight_eevdf};
 use super::timeline::{__dequeue_entity, __enqueue_entity};
-use super::update_curr::update_curr;
-use crate::WARN_ON_ONCE;
+use super::update_curr::{hrtick_start_fair, update_curr};
+use crate::{WARN_ON_ONCE, museum};
 use crate::sched::{
-    CfsRq, Rq, SchedClass, SchedEntity, TaskStruct, cfs_rq_of, for_each_sched_entity, is,
-    parent_entity, rq_clock_task, rq_of, task_on_rq_queued,
+    CfsRq, Rq, SchedClass, SchedEntity, TaskStruct, cfs_rq_of, for_each_sched_entity,
+    hrtick_enabled_fair, is, parent_entity, rq_clock_task, rq_of, task_on_rq_queued,
 };
 use crate::trace::{Counter, Hooks, Site};
 
@@ -123,12 +123,20 @@ pub fn set_next_task_fair<'a, H: Hooks>(rq: &'a Rq<'a, H>, p: &'a TaskStruct<'a,
         }
     }
 
+    museum!(rq.machine, B06 => { throttled = cfs_rq_of(se).throttled.get() });
     if throttled {
         task_throttle_setup_work(p);
     }
 
     cfs_rq.curr.set(Some(se));
+    museum!(rq.machine, H06 => {
+        if se.depth.get() >= 2 {
+            cfs_rq.curr.set(None);
+            cfs_rq_of(se).curr.set(Some(se));
+        }
+    });
 
+    museum!(rq.machine, H08B => { weight = se.h_load.weight.get() });
     if on_rq {
         reweight_eevdf(cfs_rq, se, weight, se.on_rq.get());
         if first {
@@ -145,4 +153,8 @@ pub fn set_next_task_fair<'a, H: Hooks>(rq: &'a Rq<'a, H>, p: &'a TaskStruct<'a,
     }
 
     WARN_ON_ONCE!(rq.hooks(), se.sched_delayed.get());
+
+    if hrtick_enabled_fair(rq) {
+        hrtick_start_fair(rq, p);
+    }
 }

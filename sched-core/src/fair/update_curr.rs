@@ -8,10 +8,12 @@ use super::load::{NICE_0_LOAD, calc_delta_fair};
 use super::load_avg::{flags::UPDATE_TG, update_load_avg};
 use super::pick::{clear_buddies, protect_slice};
 use super::reweight::{__calc_prop_weight, reweight_eevdf};
-use crate::core::{resched_curr, resched_curr_lazy};
+use crate::{WARN_ON_ONCE, museum};
+use crate::core::{hrtick_start, resched_curr, resched_curr_lazy};
 use crate::sched::{
-    CfsRq, Rq, SchedEntity, TaskStruct, cfs_rq_of, entity_is_task, for_each_sched_entity,
-    rq_clock_task, rq_of, vruntime_before,
+    CfsRq, Rq, SchedClass, SchedEntity, TaskStruct, cfs_rq_of, entity_is_task,
+    for_each_sched_entity, hrtick_enabled_fair, rq_clock_task, rq_of, task_current_donor, task_rq,
+    vruntime_before,
 };
 use crate::trace::{Counter, Hooks, Site};
 
@@ -59,6 +61,12 @@ pub fn update_curr<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, site: Site) {
     let Some(curr) = cfs_rq.h_curr.get() else { return };
     let rq = rq_of(cfs_rq);
 
+    museum!(rq.machine, B07 => { if site == Site::DistributeCfsRuntime { return } });
+    museum!(rq.machine, B07B => {
+        if matches!(site, Site::UnthrottleCfsRq | Site::TgUnthrottleUp) { return }
+    });
+    museum!(rq.machine, H01 => { if site == Site::EnqueueTaskFair { return } });
+    museum!(rq.machine, H01B => { if site == Site::DequeueTask { return } });
     let delta_exec = update_se(rq, curr);
     rq.hooks().update_curr(site, delta_exec > 0);
     if delta_exec <= 0 {
@@ -76,10 +84,24 @@ pub fn update_curr<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, site: Site) {
     curr.vruntime.set(curr.vruntime.get().wrapping_add(calc_delta_fair(delta_exec as u64, curr)));
     let resched = update_deadline(cfs_rq, curr);
 
+    museum!(rq.machine, C02 => { if cfs_rq.nr_queued.get() == 1 { return } });
+    museum!(rq.machine, C03 => {
+        if rq.nr_running.get() > 1 && (resched || !protect_slice(curr)) {
+            resched_curr_lazy(rq);
+            clear_buddies(cfs_rq, curr);
+        }
+        return;
+    });
+    museum!(rq.machine, C03B => {
+        if resched || !protect_slice(curr) {
+            resched_curr_lazy(rq);
+        }
+    });
     if cfs_rq.h_nr_queued.get() == 1 {
         return;
     }
 
+    museum!(rq.machine, S07 => { if !resched { return } });
     if resched || !protect_slice(curr) {
         resched_curr_lazy(rq);
         clear_buddies(cfs_rq, curr);
@@ -119,6 +141,7 @@ fn entity_tick<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, curr: &'a SchedEntity<'a,
 pub fn task_tick_fair<'a, H: Hooks>(rq: &'a Rq<'a, H>, curr: &'a TaskStruct<'a, H>, queued: bool) {
     let se = &curr.se;
 
+    museum!(rq.machine, B14 => { if rq.nr_running.get() == 1 { return } });
     if se.on_rq.get() {
         let mut weight = NICE_0_LOAD;
 
@@ -129,6 +152,45 @@ pub fn task_tick_fair<'a, H: Hooks>(rq: &'a Rq<'a, H>, curr: &'a TaskStruct<'a, 
             weight = __calc_prop_weight(cfs_rq, se, weight);
         }
 
+        museum!(rq.machine, H08 => { return });
         reweight_eevdf(&rq.cfs, se, weight, se.on_rq.get());
     }
+}
+
+/// hrtick_start_fair(): the precise timer is to fire when `p`, which runs now or is about to, reaches its deadline.
+pub fn hrtick_start_fair<'a, H: Hooks>(rq: &'a Rq<'a, H>, p: &'a TaskStruct<'a, H>) {
+    let se = &p.se;
+
+    WARN_ON_ONCE!(rq.hooks(), !core::ptr::eq(task_rq(rq.machine, p), rq));
+
+    if rq.cfs.h_nr_queued.get() <= 1 {
+        return;
+    }
+
+    let vdelta = se.deadline.get().wrapping_sub(se.vruntime.get());
+    if (vdelta as i64) < 0 {
+        if task_current_donor(rq, p) {
+            resched_curr(rq);
+        }
+        return;
+    }
+    let delta = se.h_load.weight.get().wrapping_mul(vdelta) / NICE_0_LOAD;
+
+    // No interrupts take time here: nothing to make up for.
+    hrtick_start(rq, delta);
+}
+
+/// hrtick_update(): somebody joined: curr, which may have been alone until now, needs the timer.
+pub(super) fn hrtick_update<'a, H: Hooks>(rq: &'a Rq<'a, H>) {
+    let donor = rq.donor();
+
+    if !hrtick_enabled_fair(rq) || donor.sched_class.get() != SchedClass::Fair {
+        return;
+    }
+
+    if rq.hrtick_timer.get().is_some() {
+        return;
+    }
+
+    hrtick_start_fair(rq, donor);
 }

@@ -9,6 +9,11 @@
 #include <linux/sched/task.h>
 #include <linux/cgroup.h>
 #include <linux/kthread.h>
+#include <linux/sched/cputime.h>
+
+/* CPU time of processes and cgroups is nothing that the class reads: neither side does the accounting. */
+#define account_group_exec_runtime(task, ns) do { } while (0)
+#define cgroup_account_cputime(task, ns) do { } while (0)
 
 /* The tick enters results, and one build serves every HZ. */
 #undef TICK_NSEC
@@ -81,8 +86,10 @@ static void make_percpu(void)
 
 	percpu_size = ALIGN(size, SMP_CACHE_BYTES);
 	percpu_room = percpu_size + config.groups * PERCPU_PER_GROUP;
+	/* An odd number of lines: here one CPU's cache has all areas, and equal offsets must not share its sets. */
+	percpu_room |= SMP_CACHE_BYTES;
 	for (cpu = 0; cpu < config.cpus; cpu++) {
-		void *area = bump(percpu_room, PAGE_SIZE);
+		void *area = bump(percpu_room, SMP_CACHE_BYTES);
 
 		memset(area, 0, percpu_room);
 		memcpy(area, (void *)start, size);
@@ -204,6 +211,7 @@ static void make_machine(void)
 }
 
 #include "operations.h"
+#include "bench.h"
 #include "show.h"
 
 /* ---- what the program calls ------------------------------------------------------------------------------------ */
@@ -211,6 +219,12 @@ static void make_machine(void)
 EXPORT unsigned int oracle_abi(void)
 {
 	return ORACLE_ABI;
+}
+
+/* The compiler. */
+EXPORT const char *oracle_compiler(void)
+{
+	return "gcc " __VERSION__;
 }
 
 /* The name of feature number `i`; NULL after the last. */
@@ -294,6 +308,47 @@ EXPORT unsigned long oracle_run_many(const struct oracle_op *ops, unsigned long 
 	for (; i < n; i++)
 		run_op(&ops[i]);
 	return n;
+}
+
+/* How many bytes a prepared item has, and a task. */
+EXPORT unsigned long oracle_bench_item_size(void)
+{
+	return sizeof(struct bench_item);
+}
+
+EXPORT unsigned long oracle_bench_task_size(void)
+{
+	return sizeof(struct task_struct);
+}
+
+/* Prepares a batch of `n` items in `room`, which stays the oracle's until the next batch. */
+EXPORT void oracle_bench_prepare(const struct oracle_bench_item *items, unsigned long n, void *room)
+{
+	unsigned long i;
+
+	bench_items = room;
+	bench_nr = n;
+	for (i = 0; i < n; i++) {
+		bench_items[i].rq = cpu_rq(items[i].cpu);
+		bench_items[i].p = task_at(items[i].task);
+		bench_items[i].step_ns = items[i].step_ns;
+		bench_items[i].cpu = items[i].cpu;
+	}
+}
+
+/* Runs the batch. 0, or 1 if the kernel's own code gave up: only oracle_init() may follow then. */
+EXPORT int oracle_bench_run(unsigned int kind, unsigned int repeat)
+{
+	if (__builtin_setjmp(give_up))
+		return 1;
+	bench_run(kind, repeat);
+	return 0;
+}
+
+/* The number of the task that item `i` has now. */
+EXPORT unsigned int oracle_bench_task(unsigned long i)
+{
+	return number_of(bench_items[i].p);
 }
 
 /* To be called by a handler of SIGSEGV while one of the calls above is under way: ends it as a BUG does. */

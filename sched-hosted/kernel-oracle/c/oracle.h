@@ -58,6 +58,30 @@ struct oracle_config {
 	unsigned int base_slice_ns;	/* 0: the default */
 };
 
+/* What a batch does with each of its items (bench.h). */
+enum oracle_bench {
+	ORACLE_BENCH_NOTHING,		/* what taking the time costs by itself */
+	ORACLE_BENCH_CLOCK,		/* update_rq_clock() */
+	ORACLE_BENCH_ENQUEUE,		/* the task wakes up */
+	ORACLE_BENCH_REQUEUE,		/* a delayed task wakes up */
+	ORACLE_BENCH_DEQUEUE,		/* the running task is dequeued, never delayed; a switch must follow */
+	ORACLE_BENCH_DELAY,		/* the same, delayed where the class wants it */
+	ORACLE_BENCH_SWITCH,		/* pick, put_prev, set_next */
+	ORACLE_BENCH_UPDATE_CURR,
+	ORACLE_BENCH_TICK,
+	ORACLE_BENCH_PLACE,		/* place_entity() of a task that sleeps */
+	ORACLE_BENCH_PICK,		/* pick_eevdf() */
+	ORACLE_BENCH_ERASE,		/* the task leaves the tree; it must be put back */
+	ORACLE_BENCH_INSERT,
+	ORACLE_BENCH_PEEK,		/* whom the next pick would fall on is the item's task then */
+	ORACLE_BENCH_HAND_OFF,		/* the task wakes up, the running one sleeps and is the item's task then */
+};
+
+struct oracle_bench_item {
+	unsigned int task, cpu;
+	unsigned long long step_ns;	/* the clock goes on by so much before each operation that reads it */
+};
+
 /* What an outsider may know of a live task. */
 struct oracle_task_info {
 	unsigned char live;

@@ -12,12 +12,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The oracle's own C files: name and text.
-const OWN: [(&str, &str); 7] = [
+const OWN: [(&str, &str); 8] = [
     ("prefix.h", include_str!("../c/prefix.h")),
     ("oracle.h", include_str!("../c/oracle.h")),
     ("environment.h", include_str!("../c/environment.h")),
     ("operations.h", include_str!("../c/operations.h")),
     ("show.h", include_str!("../c/show.h")),
+    ("bench.h", include_str!("../c/bench.h")),
     ("driver.c", include_str!("../c/driver.c")),
     ("freestanding.c", include_str!("../c/freestanding.c")),
 ];

@@ -70,6 +70,40 @@ impl Op {
     }
 }
 
+/// What a batch does with each of its items: enum oracle_bench in `c/oracle.h` says more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+#[allow(missing_docs)] // each is the path of its name
+pub enum Bench {
+    Nothing,
+    Clock,
+    Enqueue,
+    Requeue,
+    Dequeue,
+    Delay,
+    Switch,
+    UpdateCurr,
+    Tick,
+    Place,
+    Pick,
+    Erase,
+    Insert,
+    Peek,
+    HandOff,
+}
+
+/// An item of a batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct BenchItem {
+    /// The task, by its number.
+    pub task: u32,
+    /// The CPU that it is on.
+    pub cpu: u32,
+    /// How far the clock goes on before each operation that reads it, ns.
+    pub step_ns: u64,
+}
+
 /// The machine to make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
@@ -234,6 +268,11 @@ struct Calls {
     tasks: c_fn!((*mut *const c_uint) -> c_uint),
     groups: c_fn!((*mut *const c_uint) -> c_uint),
     now: c_fn!(() -> c_ulonglong),
+    bench_item_size: c_fn!(() -> c_ulong),
+    bench_task_size: c_fn!(() -> c_ulong),
+    bench_prepare: c_fn!((*const BenchItem, c_ulong, *mut c_void)),
+    bench_run: c_fn!((c_uint, c_uint) -> c_int),
+    bench_task: c_fn!((c_ulong) -> c_uint),
 }
 
 /// A block of memory whose address the shared object keeps: it is never moved, and aligned to pages.
@@ -266,8 +305,11 @@ pub struct Oracle {
     features: Vec<&'static str>,
     default_features: u32,
     max_cpus: u32,
+    compiler: String,
     config: Option<Config>,
     memory: Block,
+    /// Where a prepared batch lies, and how many items it has.
+    batch: (Block, usize),
     /// What `oracle_load()` was given; the shared object reads it at every [`Oracle::init`].
     _snapshot: Block,
     // Last, so that it is unloaded after all else is gone.
@@ -305,13 +347,21 @@ impl Oracle {
         let set_up = unsafe { Self::set_up(&library) };
         let (snapshot, features, default_features, max_cpus) =
             set_up.map_err(|e| bad(e.to_string()))?;
+        // SAFETY: the type is that of c/driver.c, and the text a constant of the library.
+        let compiler = unsafe {
+            let name: Result<c_fn!(() -> *const c_char), _> = library.get(b"oracle_compiler\0");
+            name.map(|name| CStr::from_ptr(name()).to_string_lossy().into_owned())
+        };
+        let compiler = compiler.map_err(|e| bad(e.to_string()))?;
         Ok(Oracle {
             calls,
             features,
             default_features,
             max_cpus,
+            compiler,
             config: None,
             memory: Block::new(0),
+            batch: (Block::new(0), 0),
             _snapshot: snapshot,
             _library: library,
         })
@@ -337,6 +387,11 @@ impl Oracle {
                 tasks: library.get(b"oracle_tasks\0")?,
                 groups: library.get(b"oracle_groups\0")?,
                 now: library.get(b"oracle_now\0")?,
+                bench_item_size: library.get(b"oracle_bench_item_size\0")?,
+                bench_task_size: library.get(b"oracle_bench_task_size\0")?,
+                bench_prepare: library.get(b"oracle_bench_prepare\0")?,
+                bench_run: library.get(b"oracle_bench_run\0")?,
+                bench_task: library.get(b"oracle_bench_task\0")?,
             })
         }
     }
@@ -372,6 +427,11 @@ impl Oracle {
         self.default_features
     }
 
+    /// The compiler that it was built with.
+    pub fn compiler(&self) -> &str {
+        &self.compiler
+    }
+
     /// The most CPUs that a machine can have.
     pub fn max_cpus(&self) -> u32 {
         self.max_cpus
@@ -393,6 +453,7 @@ impl Oracle {
         }
         let (address, size) = (self.memory.address(), self.memory.bytes());
         self.config = None;
+        self.batch.1 = 0;
         // SAFETY: the block is as large as said and stays where it is until the next call of this function.
         let status = unsafe {
             fault::guard(*self.calls.fault, || (self.calls.init)(config, address, size as c_ulong))
@@ -472,6 +533,64 @@ impl Oracle {
         }
         self.config = None;
         Err(self.complaint().unwrap_or_else(Complaint::unknown))
+    }
+
+    /// Prepares a batch for [`Oracle::bench_run`].
+    ///
+    /// # Panics
+    /// There is no machine, or an item names a CPU or task beyond its numbers.
+    pub fn bench_prepare(&mut self, items: &[BenchItem]) {
+        let config = *self.config();
+        let known = |item: &BenchItem| item.task < config.tasks && item.cpu < config.cpus;
+        assert!(items.iter().all(known), "an item is out of range");
+        // SAFETY: a function without conditions.
+        let bytes = items.len() * unsafe { (self.calls.bench_item_size)() } as usize;
+        if bytes > self.batch.0.bytes() {
+            self.batch.0 = Block::new(bytes);
+        }
+        self.batch.1 = items.len();
+        let room = self.batch.0.address();
+        // SAFETY: there is a machine, the numbers are within it, and the block has room for so many items; it stays
+        // where it is until the next call of this function.
+        unsafe { (self.calls.bench_prepare)(items.as_ptr(), items.len() as c_ulong, room) };
+    }
+
+    /// Does `kind` with each prepared item, where the kind allows it `repeat` times over. It must be legal in the
+    /// present state, as with [`Oracle::run`].
+    ///
+    /// # Errors
+    /// The kernel's own code gave up; the machine is gone.
+    ///
+    /// # Panics
+    /// There is no machine.
+    #[inline]
+    pub fn bench_run(&mut self, kind: Bench, repeat: u32) -> Result<(), Complaint> {
+        let _ = self.config();
+        // SAFETY: there is a machine, and the items were made of its numbers; a new machine has none (see init()).
+        let status = unsafe {
+            fault::guard(*self.calls.fault, || (self.calls.bench_run)(kind as u32, repeat))
+        };
+        if status == 0 {
+            return Ok(());
+        }
+        self.config = None;
+        Err(self.complaint().unwrap_or_else(Complaint::unknown))
+    }
+
+    /// The task that the prepared item number `item` has now: a hand-off changes it.
+    ///
+    /// # Panics
+    /// There is no such item.
+    pub fn bench_task(&self, item: usize) -> u32 {
+        assert!(item < self.batch.1, "no such item");
+        // SAFETY: there are so many items.
+        unsafe { (self.calls.bench_task)(item as c_ulong) }
+    }
+
+    /// How many bytes the kernel's struct task_struct has.
+    pub fn task_size(&self) -> usize {
+        // SAFETY: a function without conditions.
+        unsafe { (self.calls.bench_task_size)() as usize }
     }
 
     /// What the kernel's own code complained of since the machine was made.

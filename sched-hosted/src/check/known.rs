@@ -2,6 +2,11 @@
 //! What v7.3 itself does that a strict reading of the rules would call wrong. The class here reproduces it to the bit;
 //! a report may list it, no check fails on it.
 
+use crate::ops::driver::Driver;
+use sched_core::fair::load::MIN_SHARES;
+use sched_core::sched::{self, Rq, SchedEntity};
+use sched_core::trace::Hooks;
+
 /// A known defect, or a limit, of a kernel release.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Known {
@@ -105,3 +110,45 @@ pub const KNOWN: &[Known] = &[
         exception: "I-WIDE is not asked once a CPU's clock_task is beyond 2^41 ns",
     },
 ];
+
+/// util_avg from here on has a sum that overflows its 32 bits.
+const WIDE_UTIL: u64 = 89_962;
+
+/// Those of [`KNOWN`] that the present state of `driver` shows, as far as that can be seen at little cost: a bit each, by
+/// their place in the table.
+pub fn met<H: Hooks>(driver: &Driver<'_, H>) -> u32 {
+    let mut met = 0;
+    let mut note = |id: &str, is: bool| {
+        let at = KNOWN.iter().position(|known| is && known.id == id);
+        met |= at.map_or(0, |at| 1 << at);
+    };
+    let entities = |rq: &Rq<'_, H>| {
+        let cpu = rq.cpu;
+        let here = move |se: &&SchedEntity<'_, H>| {
+            se.on_rq.get() && sched::task_cpu(sched::task_of(se)) == cpu
+        };
+        driver.task_structs().map(|(_, p)| &p.se).filter(here)
+    };
+    for rq in driver.machine().runqueues() {
+        let wide = rq.clock_task.get() >= CLOCK_OF_WIDE_KEYS && entities(rq).next().is_some();
+        note("wide-keys-without-tick", wide);
+        note("wide-util-sum", rq.cfs.avg.util_avg.get() >= WIDE_UTIL);
+        let slices = |delayed: bool| {
+            entities(rq)
+                .filter(move |se| se.sched_delayed.get() == delayed)
+                .map(|se| se.slice.get())
+        };
+        note("delayed-slice-counts", slices(true).max() > slices(false).max());
+        let floor = |se: &SchedEntity<'_, H>| {
+            se.h_load.weight.get() == MIN_SHARES && se.load.weight.get() > MIN_SHARES
+        };
+        note("floor-per-level", entities(rq).any(floor));
+        // Two that come to the same.
+        let protected = rq.cfs.curr.get().is_some_and(|se| {
+            se.on_rq.get() && se.vprot.get().wrapping_sub(se.deadline.get()) as i64 > 0
+        });
+        note("vprot-revival", protected);
+        note("old-deadline-protects", protected);
+    }
+    met
+}

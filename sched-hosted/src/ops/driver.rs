@@ -140,6 +140,42 @@ impl<'a, H: Hooks + 'a> Driver<'a, H> {
         self.order.iter().filter_map(|&name| Some((name, self.task_struct(name)?)))
     }
 
+    /// The index of task `name`, added if it is new: for hosts whose tasks are not known beforehand.
+    pub fn name_task(&mut self, name: &str) -> TaskName {
+        let known = self.names.task(name);
+        self.tasks.resize(self.names.nr_tasks(), None);
+        known
+    }
+
+    /// A new task that has not run is asleep from now on, as if it had been for long. Others stay as they are.
+    pub fn falls_asleep(&mut self, name: TaskName) {
+        if let Some(p) = self.task_struct(name).filter(|p| Self::state_of(p) == TaskState::New) {
+            p.__state.store(TASK_INTERRUPTIBLE, Ordering::Relaxed);
+        }
+    }
+
+    /// A new task that has not run will do so on `cpu`, which must exist. Others stay where they are.
+    pub fn sits_on(&mut self, name: TaskName, cpu: u32) {
+        if let Some(p) = self.task_struct(name).filter(|p| Self::state_of(p) == TaskState::New) {
+            p.cpu.store(cpu, Ordering::Relaxed);
+        }
+    }
+
+    /// try_to_wake_up() of a task that was about to sleep, but was preempted before: it waits, and may preempt.
+    pub fn wakes_awake(&mut self, name: TaskName) {
+        if let Some(p) = self.task_struct(name).filter(|p| Self::state_of(p) == TaskState::Runnable)
+        {
+            p.__state.store(TASK_INTERRUPTIBLE, Ordering::Relaxed);
+            let cpu = sched::task_cpu(p);
+            core::try_to_wake_up(self.machine, p, TASK_INTERRUPTIBLE, WakeFlags::empty(), cpu);
+        }
+    }
+
+    /// The precise timer of `cpu` fires (HRTICK).
+    pub fn hrtick(&mut self, cpu: u32) {
+        core::hrtick(self.rq(cpu));
+    }
+
     /// Whose entity `se` is, by its name.
     pub fn name_of(&self, se: &SchedEntity<'a, H>) -> Value {
         Value::Task(Some(TaskName(sched::task_of(se).pid.get())))

@@ -24,6 +24,22 @@ const TRIES: u32 = 64;
 /// So many statements stand under one [`Mood`].
 const MOOD_STATEMENTS: u32 = 300;
 
+/// Values at the bounds of what is allowed, and right beside them.
+const STEPS_NS: [u64; 8] =
+    [0, 1, 1_023, 1_024, 1_000_000, 4_000_000, 1_000_000_000, 10_000_000_000];
+const NICE: [i32; 6] = [-20, -19, 0, 1, 18, 19];
+const SLICES_NS: [u64; 7] = [0, 1, 100_000, 100_001, 99_999_999, 100_000_000, u64::MAX];
+const SHARES: [u64; 7] = [1, 2, 3, 1_024, (1 << 18) - 1, 1 << 18, (1 << 18) + 1];
+const QUOTAS_US: [(u64, Option<u64>); 7] = [
+    (1_000, Some(1_000)),
+    (1_000, Some(1_000_000)),
+    (1_000_000, Some(1_000)),
+    (1_000_000, Some(1_000_000)),
+    (100_000, Some(1_000)),
+    (100_000, Some(50_000)),
+    (100_000, None),
+];
+
 /// Which way the number of runnable tasks drifts: long queues and empty ones both come up.
 #[derive(Clone, Copy, Debug)]
 enum Mood {
@@ -33,6 +49,18 @@ enum Mood {
 }
 
 impl Mood {
+    /// All, in the order in which they are drawn.
+    const ALL: [Mood; 3] = [Mood::Balanced, Mood::Sleepy, Mood::Busy];
+
+    /// The weights of the kinds up to each, itself included.
+    fn weights_up_to(self, profile: &Profile) -> [u64; Kind::NR] {
+        let mut sum = 0;
+        Kind::ALL.map(|kind| {
+            sum += u64::from(profile.weight(kind)) * u64::from(self.factor(kind));
+            sum
+        })
+    }
+
     /// What the weight of `kind` is multiplied by.
     fn factor(self, kind: Kind) -> u32 {
         match (self, kind) {
@@ -49,6 +77,8 @@ pub struct Generator {
     rng: Xoshiro256PlusPlus,
     mood: Mood,
     mood_left: u32,
+    /// For each mood: the weights of the kinds up to each.
+    weights_up_to: [[u64; Kind::NR]; Mood::ALL.len()],
     /// The task that was just made: its `new` usually follows at once.
     born: Option<TaskName>,
     /// How many of the profile's groups were made: they come in order, each after the one above.
@@ -61,8 +91,9 @@ impl Generator {
         let profile = Profile { tasks: profile.tasks.max(1), ..profile };
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         Generator {
-            profile,
             rng,
+            weights_up_to: Mood::ALL.map(|mood| mood.weights_up_to(&profile)),
+            profile,
             mood: Mood::Balanced,
             mood_left: MOOD_STATEMENTS,
             born: None,
@@ -71,7 +102,7 @@ impl Generator {
     }
 
     /// A statement that is legal in the present state of `class`.
-    pub fn next(&mut self, class: &dyn Class) -> Op {
+    pub fn next<C: Class + ?Sized>(&mut self, class: &C) -> Op {
         self.pass_mood();
         for _ in 0..TRIES {
             let candidate = match self.urgent(class) {
@@ -96,14 +127,13 @@ impl Generator {
         self.mood_left -= 1;
         if self.mood_left == 0 {
             self.mood_left = MOOD_STATEMENTS;
-            let moods = [Mood::Balanced, Mood::Sleepy, Mood::Busy];
-            self.mood = moods[self.below(moods.len() as u64) as usize];
+            self.mood = self.one_of(&Mood::ALL);
         }
     }
 
     /// What usually comes next in this state: `new` after `task`, groups that are missing, `schedule`
     /// after a resched, work for an idle CPU; always: `schedule` after a task parked itself.
-    fn urgent(&mut self, class: &dyn Class) -> Option<Op> {
+    fn urgent<C: Class + ?Sized>(&mut self, class: &C) -> Option<Op> {
         if let Some(task) = self.born.take()
             && self.percent(85)
         {
@@ -132,24 +162,14 @@ impl Generator {
 
     /// A kind of statement, by the weights of the profile and the mood.
     fn kind(&mut self) -> Kind {
-        let mood = self.mood;
-        let weight = |profile: &Profile, kind: Kind| {
-            u64::from(profile.weight(kind)) * u64::from(mood.factor(kind))
-        };
-        let total: u64 = Kind::ALL.into_iter().map(|kind| weight(&self.profile, kind)).sum();
-        let mut left = self.below(total.max(1));
-        for kind in Kind::ALL {
-            let weight = weight(&self.profile, kind);
-            if left < weight {
-                return kind;
-            }
-            left -= weight;
-        }
-        Kind::Schedule
+        let total = self.weights_up_to[self.mood as usize][Kind::NR - 1];
+        let drawn = self.below(total.max(1));
+        let up_to = &self.weights_up_to[self.mood as usize];
+        up_to.iter().position(|&sum| drawn < sum).map_or(Kind::Schedule, |at| Kind::ALL[at])
     }
 
     /// A statement of that kind, if the state seems to have room for one.
-    fn candidate(&mut self, kind: Kind, class: &dyn Class) -> Option<Op> {
+    fn candidate<C: Class + ?Sized>(&mut self, kind: Kind, class: &C) -> Option<Op> {
         let cpu = self.cpu(class);
         Some(match kind {
             Kind::At => Op::At { ns: self.later(class)? },
@@ -187,7 +207,7 @@ impl Generator {
         })
     }
 
-    fn task(&mut self, class: &dyn Class, cpu: u32) -> Option<Op> {
+    fn task<C: Class + ?Sized>(&mut self, class: &C, cpu: u32) -> Option<Op> {
         let at = self.below(u64::from(self.profile.tasks)) as u32;
         let mut probes = (0..self.profile.tasks.min(PROBES)).map(|i| self.name(at, i));
         let task = probes.find(|&name| class.task(name).is_none())?;
@@ -196,7 +216,7 @@ impl Generator {
         Some(Op::Task { task, cpu, nice, policy, slice_ns, group })
     }
 
-    fn wake(&mut self, class: &dyn Class, cpu: u32) -> Option<Op> {
+    fn wake<C: Class + ?Sized>(&mut self, class: &C, cpu: u32) -> Option<Op> {
         let asleep = |t: &TaskInfo| matches!(t.state, TaskState::Blocked | TaskState::Delayed);
         let task = self.find(class, asleep)?;
         let sync = self.percent(30);
@@ -215,6 +235,10 @@ impl Generator {
 
     fn quota(&mut self) -> Option<Op> {
         let group = self.group()?;
+        if self.extreme() {
+            let (period_us, quota_us) = self.one_of(&QUOTAS_US);
+            return Some(Op::Quota { group, period_us, quota_us });
+        }
         let period_us = self.log_uniform(1_000, 1_000_000);
         let quota_us = (!self.percent(20)).then(|| self.log_uniform(1_000, period_us * 2));
         Some(Op::Quota { group, period_us, quota_us })
@@ -226,7 +250,11 @@ impl Generator {
     }
 
     /// A live task that is `wanted`: the first in a ring of names, from a random one on.
-    fn find(&mut self, class: &dyn Class, wanted: impl Fn(&TaskInfo) -> bool) -> Option<TaskName> {
+    fn find<C: Class + ?Sized>(
+        &mut self,
+        class: &C,
+        wanted: impl Fn(&TaskInfo) -> bool,
+    ) -> Option<TaskName> {
         let at = self.below(u64::from(self.profile.tasks)) as u32;
         (0..self.profile.tasks.min(PROBES))
             .map(|i| self.name(at, i))
@@ -235,7 +263,10 @@ impl Generator {
 
     /// A later time. Only an idle machine is left alone for longer than ten seconds, unless the
     /// profile is wild: a CPU that runs something sees ticks.
-    fn later(&mut self, class: &dyn Class) -> Option<u64> {
+    fn later<C: Class + ?Sized>(&mut self, class: &C) -> Option<u64> {
+        if self.extreme() {
+            return class.now().checked_add(self.one_of(&STEPS_NS));
+        }
         let total: u64 = self.profile.steps.iter().map(|step| u64::from(step.weight)).sum();
         let mut left = self.below(total.max(1));
         let chosen = self.profile.steps.iter().find(|step| {
@@ -252,6 +283,9 @@ impl Generator {
     }
 
     fn nice(&mut self) -> i32 {
+        if self.extreme() {
+            return self.one_of(&NICE);
+        }
         if self.percent(self.profile.nice_zero_percent) {
             return 0;
         }
@@ -270,6 +304,9 @@ impl Generator {
 
     /// Mostly the default slice or one that a user might ask for; now and then any number at all.
     fn slice(&mut self) -> u64 {
+        if self.extreme() {
+            return self.one_of(&SLICES_NS);
+        }
         match self.below(100) as u32 {
             at if at >= self.profile.slice_percent => 0,
             0 => self.log_uniform(1, u64::MAX),
@@ -289,15 +326,27 @@ impl Generator {
 
     /// Mostly what a user might write; the whole range, from 2 to 2^18, now and then.
     fn shares(&mut self) -> u64 {
+        if self.extreme() {
+            return self.one_of(&SHARES);
+        }
         let high = if self.percent(20) { 1 << 18 } else { 10_000 };
         self.log_uniform(2, high)
     }
 
-    fn cpu(&mut self, class: &dyn Class) -> u32 {
+    fn cpu<C: Class + ?Sized>(&mut self, class: &C) -> u32 {
         match class.nr_cpus() {
             1 => 0,
             cpus => self.below(u64::from(cpus)) as u32,
         }
+    }
+
+    /// Whether the next value is one of the bounds. A profile without them draws no random number for it.
+    fn extreme(&mut self) -> bool {
+        self.profile.extremes_percent != 0 && self.percent(self.profile.extremes_percent)
+    }
+
+    fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len() as u64) as usize]
     }
 
     fn percent(&mut self, percent: u32) -> bool {
@@ -325,7 +374,7 @@ impl Generator {
 }
 
 /// The current task of `cpu` has parked itself, and waits for the schedule.
-fn parked(class: &dyn Class, cpu: u32) -> bool {
+fn parked<C: Class + ?Sized>(class: &C, cpu: u32) -> bool {
     class.current(cpu).and_then(|name| class.task(name)).is_some_and(|task| task.throttled)
 }
 

@@ -7,12 +7,14 @@ mod generated;
 mod judge;
 mod shrunk;
 
-pub use judge::{Failure, FailureKind, judge};
+pub use judge::{Failure, FailureKind, Finding, find, judge};
 pub use shrunk::shrink_with;
 
 use super::text::check_feature;
 use crate::compare::parse_patches;
+use crate::compare::side::Side;
 use crate::error::{EXIT_FINE, Error, Result, quote};
+use crate::soak::found::bug_by_id;
 use sched_core::patches::Patches;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -33,7 +35,7 @@ enum Verb {
     /// group and task. Revision, features and patches go to standard error.
     ///
     /// Exit codes: 0 fine; 1 the class warned (WARN_ON_ONCE), panicked or (with --check) violated
-    /// an invariant; 2 a bad statement, named by line and column (the digests of those before it
+    /// an invariant or hung; 2 a bad statement, named by line and column (the digests of those before it
     /// are printed); 3 not possible here.
     Run(file::RunArgs),
     /// Make a file of random operations, all of them legal.
@@ -88,11 +90,20 @@ struct Changes {
     /// Switch patch ideas on, as for `fairlab compare`.
     #[arg(long, value_name = "PATCH,...")]
     patch: Option<String>,
+    /// Put a bug of the museum back.
+    #[arg(long, value_name = "ID", hide = !cfg!(feature = "museum"))]
+    bug: Option<String>,
 }
 
 impl Changes {
     fn patches(&self) -> Result<Patches> {
         self.patch.as_deref().map_or(Ok(Patches::empty()), parse_patches)
+    }
+
+    /// The class with these changes; its laws are checked, too.
+    fn side(&self) -> Result<Side> {
+        let bug = self.bug.as_deref().map(bug_by_id).transpose()?;
+        Ok(Side { patches: self.patches()?, bug, laws: true })
     }
 
     fn features(&self) -> Result<Vec<String>> {

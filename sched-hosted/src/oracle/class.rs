@@ -114,6 +114,11 @@ impl OracleClass {
         &self.oracle
     }
 
+    /// The oracle itself, for batches of the benches.
+    pub(crate) fn oracle_mut(&mut self) -> &mut Oracle {
+        &mut self.oracle
+    }
+
     /// The BUG that ended this machine, if one did: its state means nothing since.
     pub fn gave_up(&self) -> Option<&Complaint> {
         self.gave_up.as_ref()

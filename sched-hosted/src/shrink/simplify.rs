@@ -16,8 +16,11 @@ impl Search<'_> {
     }
 
     fn simplify_values(&mut self) {
-        for at in 0..self.best.statements.len() {
-            while !self.spent() && self.simplify_statement(at) {}
+        let mut at = 0;
+        while at < self.best.statements.len() {
+            if self.spent() || !self.simplify_statement(at) {
+                at += 1;
+            }
         }
     }
 
@@ -32,25 +35,29 @@ impl Search<'_> {
 
     /// Shortens each step of the clock; all later times move along.
     fn simplify_times(&mut self) {
-        for at in 0..self.best.statements.len() {
-            let Op::At { ns } = self.best.statements[at].op else { continue };
-            let before = clock_before(&self.best.statements[..at]);
-            let step = ns.saturating_sub(before);
-            for shorter in shorter_steps(step) {
-                if self.spent() {
-                    return;
-                }
-                let mut statements = self.best.statements.clone();
-                move_earlier(&mut statements[at..], step - shorter);
-                if self.try_statements(statements) {
-                    break;
-                }
+        let mut at = 0;
+        while at < self.best.statements.len() {
+            self.simplify_time(at);
+            at += 1;
+        }
+    }
+
+    fn simplify_time(&mut self, at: usize) {
+        let Op::At { ns } = self.best.statements[at].op else { return };
+        let before = clock_before(&self.best.statements[..at]);
+        let step = ns.saturating_sub(before);
+        for shorter in shorter_steps(step) {
+            let mut statements = self.best.statements.clone();
+            move_earlier(&mut statements[at..], step - shorter);
+            if self.spent() || self.try_statements(statements) {
+                return;
             }
         }
     }
 }
 
-fn clock_before(statements: &[Statement]) -> u64 {
+/// What the clock reads after `statements`, ns.
+pub(super) fn clock_before(statements: &[Statement]) -> u64 {
     let times = statements.iter().rev().find_map(|statement| match statement.op {
         Op::At { ns } => Some(ns),
         _ => None,
@@ -58,7 +65,8 @@ fn clock_before(statements: &[Statement]) -> u64 {
     times.unwrap_or(START_NS)
 }
 
-fn move_earlier(statements: &mut [Statement], by: u64) {
+/// All times of `statements` are earlier by so many ns.
+pub(super) fn move_earlier(statements: &mut [Statement], by: u64) {
     for statement in statements {
         if let Op::At { ns } = &mut statement.op {
             *ns -= by;

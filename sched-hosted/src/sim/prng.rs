@@ -16,6 +16,8 @@ pub enum Purpose {
     Episodes = 3,
     /// What the machines of those episodes are like.
     Machines = 4,
+    /// What the runs of `fairlab check` are like.
+    Worlds = 5,
 }
 
 /// A stream of random numbers.

@@ -6,16 +6,41 @@
 pub struct Context {
     /// In a hard interrupt, a soft interrupt or an NMI: what happens there is not the running task's doing.
     pub interrupt: bool,
+    /// In a hard interrupt or an NMI.
+    pub hard_interrupt: bool,
     /// The running task was told to reschedule, lazily or not.
     pub need_resched: bool,
+    /// The same, apart; none where the column was not recorded.
+    pub asked: Option<Asked>,
+}
+
+/// What the running task was told, as TIF_NEED_RESCHED and TIF_NEED_RESCHED_LAZY say it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Asked {
+    /// Neither.
+    #[default]
+    No,
+    /// To schedule on the way back to user mode, or at the next tick.
+    Lazy,
+    /// To schedule at once.
+    Now,
 }
 
 impl Context {
     /// From the letters of the column, like `dl.4.`; a missing column says nothing.
     pub fn from_flags(flags: &[u8]) -> Self {
+        let asked = flags.get(1).and_then(|flag| match flag {
+            b'n' | b'N' | b'b' | b'B' => Some(Asked::Now),
+            b'l' | b'L' => Some(Asked::Lazy),
+            b'.' | b'p' => Some(Asked::No),
+            _ => None,
+        });
+        let level = flags.get(2);
         Context {
-            need_resched: flags.get(1).is_some_and(|flag| b"nNlLbB".contains(flag)),
-            interrupt: flags.get(2).is_some_and(|flag| b"hHszZ".contains(flag)),
+            need_resched: asked.is_some_and(|asked| asked != Asked::No),
+            interrupt: level.is_some_and(|flag| b"hHszZ".contains(flag)),
+            hard_interrupt: level.is_some_and(|flag| b"hHzZ".contains(flag)),
+            asked,
         }
     }
 }

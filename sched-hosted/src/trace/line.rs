@@ -340,6 +340,7 @@ fn migrate(args: &[u8]) -> Option<Kind<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::event::Asked;
 
     fn event(text: &str) -> (Head<'_>, Kind<'_>) {
         match parse(text.as_bytes()) {
@@ -360,7 +361,9 @@ mod tests {
         let (head, kind) = event(WAKEUP);
         assert_eq!(head.current, task("w09", 296, None));
         assert_eq!((head.cpu, head.ts_ns, head.clock), (0, 12_092_213_424, Clock::Nanoseconds));
-        assert_eq!(head.context, Context { interrupt: false, need_resched: true });
+        let asked = Some(Asked::Lazy);
+        let context = Context { need_resched: true, asked, ..Context::default() };
+        assert_eq!(head.context, context);
         assert_eq!(kind, Kind::Wakeup { task: task("w10", 297, Some(120)), target_cpu: 3 });
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What random operations are like: which statements, how often, with what values.
 
-use crate::ops::Names;
+use crate::ops::{Names, Op};
 use std::ops::RangeInclusive;
 
 /// A kind of statement.
@@ -47,6 +47,49 @@ impl Kind {
     ];
 }
 
+impl Kind {
+    /// The kind of a statement.
+    #[rustfmt::skip]
+    pub fn of(op: &Op) -> Kind {
+        match op {
+            Op::At { .. } => Kind::At,
+            Op::Task { .. } => Kind::Task,
+            Op::New { .. } => Kind::New,
+            Op::Wake { .. } => Kind::Wake,
+            Op::Schedule { .. } => Kind::Schedule,
+            Op::Block { .. } => Kind::Block,
+            Op::Exit { .. } => Kind::Exit,
+            Op::Tick { .. } => Kind::Tick,
+            Op::Yield { .. } => Kind::Yield,
+            Op::YieldTo { .. } => Kind::YieldTo,
+            Op::Nice { .. } => Kind::Nice,
+            Op::Param { .. } => Kind::Param,
+            Op::UpdateCurr { .. } => Kind::UpdateCurr,
+            Op::UpdateBlocked { .. } => Kind::UpdateBlocked,
+            Op::FinishDelayed { .. } => Kind::FinishDelayed,
+            Op::Migrate { .. } => Kind::Migrate,
+            Op::Group { .. } => Kind::Group,
+            Op::Move { .. } => Kind::Move,
+            Op::Shares { .. } => Kind::Shares,
+            Op::GroupIdle { .. } => Kind::GroupIdle,
+            Op::Quota { .. } => Kind::Quota,
+            Op::Timers => Kind::Timers,
+            Op::UserReturn { .. } => Kind::UserReturn,
+        }
+    }
+
+    /// The statement's word.
+    #[rustfmt::skip]
+    pub const fn word(self) -> &'static str {
+        const WORDS: [&str; Kind::NR] = [
+            "at", "task", "new", "wake", "schedule", "block", "exit", "tick", "yield", "yield-to", "nice", "param",
+            "update-curr", "update-blocked", "finish-delayed", "migrate", "group", "move", "shares", "group-idle",
+            "quota", "timers", "user-return",
+        ];
+        WORDS[self as usize]
+    }
+}
+
 /// A range of time steps, and how often it is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
@@ -88,6 +131,9 @@ pub struct Profile {
     pub schedule_after_now_percent: u32,
     /// The same after a pending lazy resched, which may wait.
     pub schedule_after_lazy_percent: u32,
+    /// How many percent of all values are at a bound of what is allowed; with 0 the streams are those of before there
+    /// was this.
+    pub extremes_percent: u32,
 }
 
 /// Statements of one CPU without groups, in per mille or so.
@@ -146,6 +192,7 @@ impl Default for Profile {
             slice_percent: 30,
             schedule_after_now_percent: 60,
             schedule_after_lazy_percent: 15,
+            extremes_percent: 0,
         }
         .with_weights(&FLAT)
     }

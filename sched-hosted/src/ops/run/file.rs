@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `fairlab ops run`.
 
+use super::judge::Failure;
 use super::{Changes, flush, print, read, remark, setting};
 use crate::compare::guard::quietly;
 use crate::compare::side::{Side, Watch, Watched};
 use crate::error::{EXIT_DIFFERENCE, EXIT_FINE, Error, Result};
-use crate::ops::class::{Depth, Part, Violation};
-use crate::ops::digest::{Digester, object_text, pretty, write_text};
+use crate::ops::class::{Depth, Part};
+use crate::ops::digest::{Digester, pretty, write_text};
 use crate::ops::text::{Source, parse_prefix};
 use crate::ops::{Program, Statement};
+use crate::soak::explain::{Place, table};
+use crate::soak::watchdog::Watchdog;
 use std::io::Write;
+use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
@@ -32,8 +36,8 @@ pub struct RunArgs {
     /// was made on another side of a comparison may hold some.
     #[arg(long)]
     skip_illegal: bool,
-    /// Check all invariants of the class after each operation; the first that does not hold ends
-    /// the run with exit code 1.
+    /// Check all invariants and laws of the class after each operation; the first that does not hold
+    /// ends the run with exit code 1 and an explanation, as does an operation that takes 5 s.
     #[arg(long)]
     check: bool,
     #[command(flatten)]
@@ -68,7 +72,7 @@ impl Wanted {
 }
 
 pub(super) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<u8> {
-    let patches = args.changes.patches()?;
+    let side = Side { laws: args.check, ..args.changes.side()? };
     let features = args.changes.features()?;
     let bytes = read(&args.file)?;
     let (mut program, bad) = parse_prefix(&args.file, &bytes);
@@ -89,9 +93,9 @@ pub(super) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<u8> {
         skipped: 0,
         warned: false,
         violated: None,
+        watchdog: args.check.then(|| watchdog(&args.file, &program)),
     };
     let finished = quietly(|| {
-        let side = Side::new(patches);
         side.with(&program.header, &program.names, Watch::default(), |class| run.statements(class))
     });
     run.end(finished, bad)
@@ -116,8 +120,26 @@ struct Run<'a> {
     /// Statements that were not legal.
     skipped: u64,
     warned: bool,
-    /// The invariant that did not hold.
-    violated: Option<String>,
+    /// The invariant that did not hold, and the tasks concerned.
+    violated: Option<(Failure, Vec<String>)>,
+    /// With --check: for a class that hangs.
+    watchdog: Option<Watchdog>,
+}
+
+/// An operation that takes longer hangs.
+const HUNG_AFTER: Duration = Duration::from_secs(5);
+
+/// Ends the process once an operation hangs.
+fn watchdog(file: &str, program: &Program) -> Watchdog {
+    let (file, program) = (file.to_string(), program.clone());
+    Watchdog::new(HUNG_AFTER, move |at| {
+        let begun = &program.statements[..=at];
+        let failure = Failure::hang(format!("it has not ended after {} s", HUNG_AFTER.as_secs()));
+        let line = begun.last().map_or(0, |statement| statement.line);
+        let told = Place::of(begun, &program.names).tell(&failure);
+        remark(&format!("{}:{line}: {told}", super::shown(&file)));
+        std::process::exit(i32::from(EXIT_DIFFERENCE));
+    })
 }
 
 impl Run<'_> {
@@ -132,6 +154,9 @@ impl Run<'_> {
                 return Err(Error::bad_input(&self.args.file, statement.line, 1, what, remedy));
             }
             self.at = at;
+            if let Some(watchdog) = &self.watchdog {
+                watchdog.begin(at);
+            }
             self.done += u64::from(statement.op.is_operation());
             class.run(&statement.op);
             if !self.warned && class.watch().warnings().0 != 0 {
@@ -148,11 +173,10 @@ impl Run<'_> {
     }
 
     fn violates<C: Watched>(&mut self, class: &C) -> bool {
-        let violations = class.violations(Depth::Full);
-        self.violated = violations.first().map(|violation| {
-            let Violation { invariant, object, field, what } = violation;
-            let object = object_text(Part::Core, *object, class.names());
-            format!("{invariant} does not hold: {object} {field}: {what}")
+        let found = Failure::violated(class, Depth::Full);
+        self.violated = found.map(|failure| {
+            let table = table(class, failure.object, false);
+            (failure, table)
         });
         self.violated.is_some()
     }
@@ -221,8 +245,14 @@ impl Run<'_> {
         if self.skipped != 0 {
             remark(&format!("# {} statements were not legal and left out", self.skipped));
         }
-        if let Some(violated) = &self.violated {
-            remark(&format!("{}: {violated}", self.place()));
+        if let Some((failure, table)) = &self.violated {
+            let statements = &self.program.statements[..=self.at];
+            let line = statements.last().map_or(0, |statement| statement.line);
+            let told = Place::of(statements, &self.program.names).tell(failure);
+            remark(&format!("{}:{line}: {told}", super::shown(&self.args.file)));
+            for line in table {
+                remark(&format!("    {line}"));
+            }
             return Ok(EXIT_DIFFERENCE);
         }
         if let Some(bad) = bad {

@@ -4,15 +4,17 @@
 use crate::compare::guard::quietly;
 use crate::compare::side::{Side, Watch, Watched};
 use crate::error::Result;
-use crate::ops::class::{Depth, Part, Violation};
+use crate::ops::class::{Depth, Object, Part, Violation};
 use crate::ops::digest::{State, first_difference, object_text};
-use crate::ops::{Class, Names, Program};
+use crate::ops::{Class, Names, Program, Statement};
 use crate::shrink::run_skipping_illegal;
 use sched_core::patches::Patches;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The ways in which a program can fail.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum FailureKind {
     /// Base and patch come to different states.
     Difference,
@@ -20,14 +22,25 @@ pub enum FailureKind {
     Invariant,
     /// A WARN_ON_ONCE() came true (likewise).
     Warning,
-    /// The class panicked or looped for ever.
+    /// The class panicked: a BUG, or a NULL that the kernel would follow.
     Panic,
+    /// An operation does not end.
+    Hang,
 }
 
 impl FailureKind {
     /// All of them.
-    pub const ALL: [FailureKind; 4] =
-        [FailureKind::Difference, FailureKind::Invariant, FailureKind::Warning, FailureKind::Panic];
+    pub const ALL: [FailureKind; 5] = [
+        FailureKind::Difference,
+        FailureKind::Invariant,
+        FailureKind::Warning,
+        FailureKind::Panic,
+        FailureKind::Hang,
+    ];
+
+    /// All that one class alone can show.
+    pub const ALONE: [FailureKind; 4] =
+        [FailureKind::Invariant, FailureKind::Warning, FailureKind::Panic, FailureKind::Hang];
 }
 
 /// How a program failed.
@@ -38,30 +51,73 @@ pub struct Failure {
     /// In words: the object and fields, the condition, or the panic's text.
     pub what: String,
     /// What the same failure has in common in other programs: the condition, the invariant.
-    key: String,
+    pub key: String,
+    /// Where an invariant does not hold.
+    pub object: Option<Object>,
 }
 
 impl Failure {
-    fn warning(what: String) -> Self {
-        Failure { kind: FailureKind::Warning, key: what.clone(), what }
+    fn new(kind: FailureKind, what: String, key: String) -> Self {
+        Failure { kind, what, key, object: None }
     }
 
-    /// Numbers in a panic's text may differ from program to program.
-    fn panic(what: String) -> Self {
+    fn warning(what: String) -> Self {
+        Failure::new(FailureKind::Warning, what.clone(), what)
+    }
+
+    /// A panic's text. Numbers in it may differ from program to program. That of the loop guard is a hang.
+    pub fn panic(what: String) -> Self {
+        if what.starts_with("endless loop") {
+            return Failure::hang(what);
+        }
         let key = what.replace(|c: char| c.is_ascii_digit(), "");
-        Failure { kind: FailureKind::Panic, key, what }
+        Failure::new(FailureKind::Panic, what, key)
+    }
+
+    /// An operation that does not end; all of them are alike.
+    pub fn hang(what: String) -> Self {
+        Failure::new(FailureKind::Hang, what, String::new())
     }
 
     fn invariant(violation: &Violation, names: &Names) -> Self {
         let Violation { invariant, object, field, what } = violation;
-        let object = object_text(Part::Core, *object, names);
-        let what = format!("{invariant}: {object} {field}: {what}");
-        Failure { kind: FailureKind::Invariant, what, key: format!("{invariant} {field}") }
+        let shown = object_text(Part::Core, *object, names);
+        let gap = if field.is_empty() { "" } else { " " };
+        let what = format!("{shown}{gap}{field}: {what}");
+        let failure = Failure::new(FailureKind::Invariant, what, invariant.to_string());
+        Failure { object: Some(*object), ..failure }
     }
 
     /// Where two sides come apart may be anywhere.
     fn difference(what: String) -> Self {
-        Failure { kind: FailureKind::Difference, what, key: String::new() }
+        Failure::new(FailureKind::Difference, what, String::new())
+    }
+
+    /// What a class shows right now: a warning, or an invariant that does not hold. None as a rule.
+    #[inline]
+    pub fn seen<C: Watched + ?Sized>(class: &C, depth: Depth) -> Option<Self> {
+        if class.watch().warnings().0 != 0 {
+            return class.watch().warnings().1.map(|warn| Failure::warning(warn.to_string()));
+        }
+        Failure::violated(class, depth)
+    }
+
+    /// The first invariant that does not hold right now. None as a rule.
+    #[inline]
+    pub fn violated<C: Class + ?Sized>(class: &C, depth: Depth) -> Option<Self> {
+        let violations = class.violations(depth);
+        violations.first().map(|violation| Failure::invariant(violation, class.names()))
+    }
+
+    /// In short: the invariant, or the kind.
+    pub fn label(&self) -> &str {
+        match self.kind {
+            FailureKind::Invariant => &self.key,
+            FailureKind::Difference => "difference",
+            FailureKind::Warning => "WARN",
+            FailureKind::Panic => "panic",
+            FailureKind::Hang => "hang",
+        }
     }
 
     /// Whether it is the same failure in another program.
@@ -74,45 +130,46 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             FailureKind::Difference => write!(f, "base and patch differ: {}", self.what),
-            FailureKind::Invariant => write!(f, "invariant violated: {}", self.what),
+            FailureKind::Invariant => write!(f, "invariant violated: {}: {}", self.key, self.what),
             FailureKind::Warning => write!(f, "warning: {}", self.what),
             FailureKind::Panic => write!(f, "the class panicked: {}", self.what),
+            FailureKind::Hang => write!(f, "the class hangs: {}", self.what),
         }
     }
 }
 
-/// The first failure of a `wanted` kind when `program` runs with `patches` on (a difference: to the
-/// same class without them). Statements that are not legal are stepped over. None if there is no
+/// The first failure of a `wanted` kind when `program` runs on `side` (a difference: to the
+/// same class without its patches). Statements that are not legal are stepped over. None if there is no
 /// such failure.
 ///
 /// # Errors
 /// The header does not describe a machine that the class can be.
-pub fn judge(
-    program: &Program,
-    patches: Patches,
-    wanted: &[FailureKind],
-) -> Result<Option<Failure>> {
+pub fn judge(program: &Program, side: Side, wanted: &[FailureKind]) -> Result<Option<Failure>> {
     let run = quietly(|| {
-        on(patches, program, |class| {
-            if patches.is_empty() || !wanted.contains(&FailureKind::Difference) {
+        on(side, program, |class| {
+            if side.patches.is_empty() || !wanted.contains(&FailureKind::Difference) {
                 return Ok(alone(class, program, wanted));
             }
-            on(Patches::empty(), program, |base| Ok(lockstep(base, class, program, wanted)))
+            on(Side::new(Patches::empty()), program, |base| {
+                Ok(lockstep(base, class, program, wanted))
+            })
         })
     });
     match run {
         Ok(failure) => failure,
-        Err(what) => Ok(wanted.contains(&FailureKind::Panic).then(|| Failure::panic(what))),
+        Err(what) => {
+            let failure = Failure::panic(what);
+            Ok(wanted.contains(&failure.kind).then_some(failure))
+        }
     }
 }
 
 /// Hands a fresh machine to `f`.
 fn on<R>(
-    patches: Patches,
+    side: Side,
     program: &Program,
     f: impl FnOnce(&mut dyn Watched) -> Result<R>,
 ) -> Result<R> {
-    let side = Side::new(patches);
     side.with(&program.header, &program.names, Watch::default(), |class| f(class))?
 }
 
@@ -157,6 +214,54 @@ fn lockstep(
         failure.is_none()
     });
     failure
+}
+
+/// A failure, and where it stands in the program that shows it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// What went wrong.
+    pub failure: Failure,
+    /// The statements that were carried out, those that are not legal left out; the last one failed.
+    pub statements: Vec<Statement>,
+}
+
+/// The first failure of a class alone when `program` runs on `side`, looked for at `depth` after each operation.
+/// Statements that are not legal are stepped over. `begins` is told the index of each statement before it runs, for
+/// whom it takes too long.
+///
+/// # Errors
+/// The header does not describe a machine that the class can be.
+pub fn find(
+    program: &Program,
+    side: Side,
+    depth: Depth,
+    begins: &mut dyn FnMut(usize),
+) -> Result<Option<Finding>> {
+    let mut statements = Vec::new();
+    let run = quietly(|| {
+        side.with(&program.header, &program.names, Watch::default(), |class| {
+            for (at, statement) in program.statements.iter().enumerate() {
+                if class.check(&statement.op).is_err() {
+                    continue;
+                }
+                begins(at);
+                statements.push(*statement);
+                class.run(&statement.op);
+                if !statement.op.is_operation() {
+                    continue;
+                }
+                if let Some(failure) = Failure::seen(class, depth) {
+                    return Some(failure);
+                }
+            }
+            None
+        })
+    });
+    let failure = match run {
+        Ok(failure) => failure?,
+        Err(what) => Some(Failure::panic(what)),
+    };
+    Ok(failure.map(|failure| Finding { failure, statements }))
 }
 
 fn difference(base: &dyn Class, patch: &dyn Class) -> Failure {

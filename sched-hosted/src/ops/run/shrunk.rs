@@ -28,7 +28,7 @@ pub struct ShrinkArgs {
 }
 
 pub(super) fn shrink(args: &ShrinkArgs, out: &mut dyn Write) -> Result<u8> {
-    let patches = args.changes.patches()?;
+    let side = args.changes.side()?;
     let features = args.changes.features()?;
     let mut program = parse_program(&args.file, &read(&args.file)?)?;
     program.header.features.extend(features);
@@ -37,16 +37,16 @@ pub(super) fn shrink(args: &ShrinkArgs, out: &mut dyn Write) -> Result<u8> {
         Some(kind) => vec![kind],
         None => FailureKind::ALL.to_vec(),
     };
-    let Some(failure) = judge(&program, patches, &wanted)? else {
+    let Some(failure) = judge(&program, side, &wanted)? else {
         remark(&format!("{} does not fail: there is nothing to shrink", shown(&args.file)));
         return Ok(EXIT_FINE);
     };
     let result = shrink_with(&program, args.budget, &failure, &mut |candidate| {
         // The header stays as it is, and it was accepted above.
-        judge(candidate, patches, &[failure.kind]).unwrap_or(None)
+        judge(candidate, side, &[failure.kind]).unwrap_or(None)
     });
     // The failure as the small program shows it: other numbers, perhaps other tasks.
-    let failure = judge(&result.program, patches, &[failure.kind])?.unwrap_or(failure);
+    let failure = judge(&result.program, side, &[failure.kind])?.unwrap_or(failure);
     remark(&summary(&program, &result, &failure));
     write(args.out.as_deref(), out, text(args, &program, &result, &failure).as_bytes())?;
     Ok(EXIT_DIFFERENCE)
