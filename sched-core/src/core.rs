@@ -3,7 +3,6 @@
 //!
 //! These functions take the locks that the kernel takes; those of the class are called with rq->__lock held.
 
-use crate::{WARN_ON_ONCE, museum};
 use crate::fair::bandwidth::throttle_cfs_rq_work;
 use crate::fair::class::{__setparam_fair, SchedAttr, prio_changed_fair};
 use crate::fair::dequeue::dequeue_task_fair;
@@ -27,6 +26,7 @@ use crate::pelt::{update_idle_rq_clock_pelt, update_rq_clock_pelt};
 use crate::sched::*;
 use crate::sync::{Ordering, RawSpinlockGuard};
 use crate::trace::{Counter, Hooks, Site};
+use crate::{WARN_ON_ONCE, museum};
 use core::ptr;
 
 // ---- start ---------------------------------------------------------------------------------------------------------
@@ -221,6 +221,16 @@ fn set_load_weight<'a, H: Hooks>(
         lw.inv_weight.set(SCHED_PRIO_TO_WMULT[prio]);
     }
 
+    museum!(machine, H15 => {
+        p.se.load.set(&lw);
+        return;
+    });
+    museum!(machine, L08 => {
+        if task_has_idle_policy(p) {
+            p.se.load.set(&lw);
+            return;
+        }
+    });
     // One that is in the class already has its load tracked.
     if update_load && p.sched_class.get() == SchedClass::Fair {
         reweight_task_fair(task_rq(machine, p), p, &lw);
@@ -389,6 +399,12 @@ fn ttwu_runnable<'a, H: Hooks>(
     }
 
     update_rq_clock(rq);
+    museum!(machine, D17 => {
+        if p.se.sched_delayed.get() {
+            ttwu_do_wakeup(p);
+            return true;
+        }
+    });
     if p.is_blocked.get() && p.se.sched_delayed.get() {
         enqueue_task(rq, p, QueueFlags::ENQUEUE_NOCLOCK | QueueFlags::ENQUEUE_DELAYED);
     }
@@ -755,6 +771,7 @@ pub fn wait_task_inactive<'a, H: Hooks>(machine: &Machine<'a, H>, p: &'a TaskStr
     let (rq, _guard) = __task_rq_lock(machine, p);
     machine.hooks.operation();
 
+    museum!(machine, D11 => { return });
     if p.se.sched_delayed.get() {
         dequeue_task(rq, p, QueueFlags::DEQUEUE_SLEEP | QueueFlags::DEQUEUE_DELAYED);
     }

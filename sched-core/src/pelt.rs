@@ -191,6 +191,9 @@ pub fn se_weight<H: Hooks>(se: &SchedEntity<'_, H>) -> u64 {
 /// se_runnable(): whether a task wants to run; how many below a group's entity do.
 #[inline(always)]
 pub fn se_runnable<H: Hooks>(se: &SchedEntity<'_, H>) -> u64 {
+    crate::museum!(rq_of(crate::sched::cfs_rq_of(se)).machine, D14 => {
+        if se.my_q.get().is_none() { return u64::from(se.on_rq.get()) }
+    });
     if se.sched_delayed.get() {
         return 0;
     }
@@ -219,6 +222,7 @@ pub fn __update_load_avg_se<'a, H: Hooks>(
     let running = is(cfs_rq.h_curr.get(), se);
     if ___update_load_sum(now, &se.avg, u64::from(se.on_rq.get()), se_runnable(se), running) {
         ___update_load_avg(&se.avg, se_weight(se));
+        crate::museum!(rq_of(cfs_rq).machine, A15 => { ___update_load_avg(&se.avg, 1) });
         cfs_se_util_change(cfs_rq, &se.avg);
         return true;
     }
@@ -316,6 +320,9 @@ pub fn update_idle_cfs_rq_clock_pelt<H: Hooks>(cfs_rq: &CfsRq<'_, H>) {
 #[inline(always)]
 pub fn cfs_rq_clock_pelt<H: Hooks>(cfs_rq: &CfsRq<'_, H>) -> u64 {
     let throttled = cfs_rq.throttled_clock_pelt_time.get();
+    crate::museum!(rq_of(cfs_rq).machine, K11 => {
+        return rq_clock_pelt(rq_of(cfs_rq)).wrapping_sub(throttled);
+    });
     if cfs_rq.pelt_clock_throttled.get() {
         return cfs_rq.throttled_clock_pelt.get().wrapping_sub(throttled);
     }

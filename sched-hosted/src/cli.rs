@@ -4,8 +4,8 @@
 mod bench;
 mod check;
 mod compare;
-mod replay;
 mod museum;
+mod replay;
 
 pub(crate) use compare::duration_ns;
 

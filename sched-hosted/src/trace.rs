@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Recordings of a real kernel: ftrace text in, a workload out.
 //!
-//! In the order in which a recording meets them: [`input`] opens it (plain, `.xz` or `.gz`), [`reader`] streams it
+//! In the order in which a recording meets them: [`input`] opens it (plain, `.xz`, `.gz` or `.zst`), [`reader`] streams it
 //! line by line in bounded memory, [`mod@line`] takes one line apart into an [`event`], [`problems`] is what was wrong
 //! with it and survived; then [`extract`] follows who runs, sleeps and wakes whom, and [`resolve`] makes of that a
 //! [`script`]: per CPU its tasks, each with what it does, in a form that can be played in a closed loop.
@@ -26,6 +26,8 @@ pub mod problems;
 pub mod reader;
 pub mod resolve;
 pub mod script;
+pub mod short;
+pub mod zstd;
 
 use crate::error::Result;
 use extract::Extract;
@@ -35,7 +37,7 @@ use std::io::Read;
 /// Reads the recording at `path` (`-` is standard input) into a workload.
 ///
 /// # Errors
-/// The file cannot be read, has no scheduler event in it, or mixes two clocks.
+/// The file cannot be read, or has no scheduler event in it.
 pub fn load(path: &str, assume: &Assume) -> Result<Recording> {
     read(path, input::open(path)?, assume)
 }

@@ -15,7 +15,9 @@ mod steps;
 
 use model::{Model, Seen};
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngSeed, TestError, TestRunner};
+use sched_core::patches::Patches;
 use sched_core::trace::Counters;
 use sched_hosted::ops::arena::Arena;
 use sched_hosted::ops::class::{Class, Depth, TaskState};
@@ -50,8 +52,12 @@ struct Pair<'a> {
 
 impl<'a> Pair<'a> {
     fn new(arena: &'a Arena<'a, Counters>, header: &Header) -> Self {
+        Pair::with(arena, header, Patches::empty())
+    }
+
+    fn with(arena: &'a Arena<'a, Counters>, header: &Header, patches: Patches) -> Self {
         let names = steps::names();
-        let options = Options { laws: true, ..Options::default() };
+        let options = Options { patches, laws: true, ..Options::default() };
         let driver = Driver::new(arena, header, &names, &options, Counters::default())
             .expect("the header is good");
         Pair { driver, model: Model::new(header.cpus, names) }
@@ -84,9 +90,9 @@ impl<'a> Pair<'a> {
 }
 
 /// Runs `ops`; says at which step the class and its model differ, and as which program. Returns how many were legal.
-fn run(header: &Header, ops: &[Op]) -> Result<usize, String> {
+fn run(header: &Header, ops: &[Op], patches: Patches) -> Result<usize, String> {
     let arena = Arena::new();
-    let mut pair = Pair::new(&arena, header);
+    let mut pair = Pair::with(&arena, header, patches);
     let mut done = 0;
     for (at, op) in ops.iter().enumerate() {
         match pair.step(op) {
@@ -95,7 +101,7 @@ fn run(header: &Header, ops: &[Op]) -> Result<usize, String> {
             Err(what) => {
                 let names = steps::names();
                 let statements = ops[..=at].iter().map(|&op| Statement { op, line: 0 }).collect();
-                let op = shown(op, &names);
+                let op = shown(op, &names).to_string();
                 let program = Program { header: header.clone(), names, statements };
                 return Err(format!("after '{op}': {what}\n{}", print(&program)));
             }
@@ -110,26 +116,23 @@ proptest! {
     /// One CPU without groups: the flat queue.
     #[test]
     fn one_queue(header in steps::header(1..=1), ops in steps::flat(160)) {
-        run(&header, &ops).map_err(TestCaseError::fail)?;
+        run(&header, &ops, Patches::empty()).map_err(TestCaseError::fail)?;
     }
 
     /// Everything there is: CPUs, groups, quotas.
     #[test]
     fn groups_quotas_and_cpus(header in steps::header(1..=3), ops in steps::all(160)) {
-        run(&header, &ops).map_err(TestCaseError::fail)?;
+        run(&header, &ops, Patches::empty()).map_err(TestCaseError::fail)?;
     }
 }
 
 /// The steps do reach what they are meant to: most are legal, and each kind of state comes up.
 #[test]
 fn the_steps_reach_far() {
-    use proptest::strategy::ValueTree;
-    use proptest::test_runner::{TestRng, TestRunner};
     let (mut legal, mut total) = (0, 0);
     let mut states = Vec::new();
     let (mut throttled, mut deep) = (0, 0);
-    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-    let mut runner = TestRunner::new_with_rng(budget(1), rng);
+    let mut runner = TestRunner::new(budget(1));
     for _ in 0..64 {
         let ops = steps::all(160).new_tree(&mut runner).expect("a value").current();
         let arena = Arena::new();
@@ -151,6 +154,20 @@ fn the_steps_reach_far() {
         assert!(states.contains(&state), "{state:?} never came up");
     }
     assert!(throttled > 0 && deep > 0, "throttled {throttled} times, {deep} times two levels deep");
+}
+
+/// A fault of the class is found within the budget, and what proptest makes of it is small.
+#[test]
+fn the_patch_that_is_wrong_on_purpose_is_found_and_shrunk() {
+    let mut runner = TestRunner::new(budget(512));
+    let found = runner.run(&steps::flat(160), |ops| {
+        let header = Header::default();
+        let failed = run(&header, &ops, Patches::STALE_AUGMENT_COPY);
+        failed.map(|_| ()).map_err(TestCaseError::fail)
+    });
+    let Err(TestError::Fail(reason, ops)) = found else { panic!("not found: {found:?}") };
+    assert!(reason.message().contains("I-AUG"), "{reason}");
+    assert!(ops.len() <= 40, "{} steps are left: {reason}", ops.len());
 }
 
 /// The comparison goes red: a model that missed one step does not agree any more.

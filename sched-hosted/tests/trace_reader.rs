@@ -438,11 +438,17 @@ fn files_that_cannot_be_read_are_named() {
 }
 
 #[test]
-fn two_clocks_in_one_file_are_refused() {
+fn of_two_clocks_in_one_file_the_first_is_read() {
+    let alone = read("x", &text_of(FORKLOOP)[..], &Assume::default()).unwrap();
     let mut bytes = text_of(FORKLOOP);
     bytes.extend(text_of(RING));
-    let text = refusal(&bytes);
-    assert!(text.contains("a timestamp in ns after ones in seconds"), "{text}");
+    let both = read("x", &bytes[..], &Assume::default()).unwrap();
+    assert_eq!(both.summary.events, alone.summary.events);
+    let report = both.summary.problems.report("x").join("\n");
+    assert!(
+        report.contains("another clock") && report.contains("ns after ones in seconds"),
+        "{report}"
+    );
 }
 
 proptest! {

@@ -8,11 +8,11 @@
 //! The sums are over the tree. `curr` runs outside it and is added by whoever reads them.
 
 use super::load::{calc_delta_fair, div64_long};
-use crate::{WARN_ON_ONCE, museum};
 use crate::features::SchedFeat;
 use crate::rbtree::rb_next;
 use crate::sched::{CfsRq, SchedEntity, rq_of, vruntime_sub};
 use crate::trace::{Counter, Hooks};
+use crate::{WARN_ON_ONCE, museum};
 
 /// curr, if it still competes: a task that has just blocked is curr until put_prev, but not on_rq.
 #[inline(always)]
@@ -29,6 +29,7 @@ pub fn entity_key<H: Hooks>(cfs_rq: &CfsRq<'_, H>, se: &SchedEntity<'_, H>) -> i
 /// avg_vruntime_weight(): a weight as the sums count it: without the bits that PARANOID_AVG had to give up.
 #[inline(always)]
 pub fn avg_vruntime_weight<H: Hooks>(cfs_rq: &CfsRq<'_, H>, w: u64) -> u64 {
+    museum!(rq_of(cfs_rq).machine, A11 => { return super::load::scale_load_down(w) });
     match cfs_rq.sum_shift.get() {
         0 => w,
         shift => (w >> shift).max(2),
@@ -94,12 +95,20 @@ pub fn sum_w_vruntime_sub<H: Hooks>(cfs_rq: &CfsRq<'_, H>, se: &SchedEntity<'_, 
     let w_vruntime = entity_key(cfs_rq, se).wrapping_mul(weight as i64);
 
     cfs_rq.sum_w_vruntime.set(cfs_rq.sum_w_vruntime.get().wrapping_sub(w_vruntime));
+    museum!(rq_of(cfs_rq).machine, A10 => {
+        if se.h_load.weight.get() != se.load.weight.get() { return }
+    });
     cfs_rq.sum_weight.set(cfs_rq.sum_weight.get().wrapping_sub(weight));
 }
 
 /// update_zero_vruntime(): moves z by `delta` virtual ns. `sum(w * (v - z - d)) = sum(w * (v - z)) - d * sum(w)`.
 #[inline(always)]
 pub fn update_zero_vruntime<H: Hooks>(cfs_rq: &CfsRq<'_, H>, delta: i64) {
+    museum!(rq_of(cfs_rq).machine, A07B => {
+        let moved = (cfs_rq.sum_weight.get() as i64).wrapping_mul(delta);
+        cfs_rq.sum_w_vruntime.set(cfs_rq.sum_w_vruntime.get().wrapping_sub(moved));
+        return;
+    });
     let moved = (cfs_rq.sum_weight.get() as i64).wrapping_mul(delta);
     cfs_rq.sum_w_vruntime.set(cfs_rq.sum_w_vruntime.get().wrapping_sub(moved));
     cfs_rq.zero_vruntime.set(cfs_rq.zero_vruntime.get().wrapping_add(delta as u64));
@@ -139,11 +148,18 @@ pub fn avg_vruntime<H: Hooks>(cfs_rq: &CfsRq<'_, H>) -> u64 {
             weight = weight.wrapping_add(w);
         }
         delta = floor_div(runtime, weight);
+        museum!(rq_of(cfs_rq).machine, A01 => { delta = div64_long(runtime, weight) });
     } else if let Some(curr) = curr {
         // Alone, it is the average.
         delta = entity_key(cfs_rq, curr);
     }
 
+    museum!(rq_of(cfs_rq).machine, A04 => {
+        if delta < 0 { return cfs_rq.zero_vruntime.get().wrapping_add(delta as u64) }
+    });
+    museum!(rq_of(cfs_rq).machine, L02 => {
+        if curr.is_some() { return cfs_rq.zero_vruntime.get().wrapping_add(delta as u64) }
+    });
     if delta != 0 {
         update_zero_vruntime(cfs_rq, delta);
     }
@@ -165,6 +181,10 @@ pub fn ineligible_vruntime<H: Hooks>(cfs_rq: &CfsRq<'_, H>) -> u64 {
     if weight != 0 {
         delta = floor_div(cfs_rq.sum_w_vruntime.get(), weight);
     }
+    museum!(rq_of(cfs_rq).machine, A07 => {
+        cfs_rq.zero_vruntime.set(cfs_rq.zero_vruntime.get().wrapping_add(delta as u64));
+        delta = 0;
+    });
 
     cfs_rq.zero_vruntime.get().wrapping_add(delta as u64).wrapping_add(1)
 }
@@ -205,7 +225,12 @@ pub fn cfs_rq_max_slice<H: Hooks>(cfs_rq: &CfsRq<'_, H>) -> u64 {
 /// lag stays within the longest request (or the tick, if that is coarser), so it is limited to that.
 #[inline(always)]
 pub fn entity_lag<H: Hooks>(cfs_rq: &CfsRq<'_, H>, se: &SchedEntity<'_, H>, avruntime: u64) -> i64 {
-    let max_slice = cfs_rq_max_slice(cfs_rq).wrapping_add(rq_of(cfs_rq).machine.tick_nsec.get());
+    #[allow(unused_mut, reason = "museum")]
+    let mut max_slice =
+        cfs_rq_max_slice(cfs_rq).wrapping_add(rq_of(cfs_rq).machine.tick_nsec.get());
+    museum!(rq_of(cfs_rq).machine, A03B => {
+        max_slice = cfs_rq_min_slice(cfs_rq).wrapping_add(rq_of(cfs_rq).machine.tick_nsec.get());
+    });
     let vlag = vruntime_sub(avruntime, se.vruntime.get());
     let limit = calc_delta_fair(max_slice, se) as i64;
 
@@ -232,6 +257,12 @@ pub fn update_entity_lag<H: Hooks>(cfs_rq: &CfsRq<'_, H>, se: &SchedEntity<'_, H
         if rq_of(cfs_rq).machine.sched_feat(SchedFeat::DELAY_ZERO) {
             vlag = vlag.min(0);
         }
+        museum!(rq_of(cfs_rq).machine, L15 => {
+            vlag = entity_lag(cfs_rq, se, avruntime).min(0);
+        });
+        museum!(rq_of(cfs_rq).machine, L15B => {
+            vlag = entity_lag(cfs_rq, se, avruntime).max(se.vlag.get());
+        });
     }
     se.vlag.set(vlag);
 
@@ -253,6 +284,7 @@ pub fn vruntime_eligible<H: Hooks>(cfs_rq: &CfsRq<'_, H>, vruntime: u64) -> bool
 
     let key = vruntime_sub(vruntime, cfs_rq.zero_vruntime.get());
 
+    museum!(rq_of(cfs_rq).machine, A09 => { return avg >= key.wrapping_mul(load) });
     i128::from(avg) >= i128::from(key) * i128::from(load)
 }
 

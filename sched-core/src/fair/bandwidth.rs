@@ -13,13 +13,13 @@ use super::group::{
 };
 use super::load_avg::detach_entity_cfs_rq;
 use super::update_curr::update_curr;
-use crate::{WARN_ON_ONCE, museum};
 use crate::core::{__task_rq_lock, resched_curr, update_rq_clock};
 use crate::list::{List, ThrottledNode};
 use crate::pelt::rq_clock_pelt;
 use crate::sched::*;
 use crate::sync::{Ordering, RawSpinlock};
 use crate::trace::{Hooks, Site};
+use crate::{WARN_ON_ONCE, museum};
 use core::cell::Cell;
 use core::ptr;
 
@@ -211,6 +211,14 @@ fn __account_cfs_rq_runtime<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, delta_exec: 
         return false;
     }
 
+    museum!(rq_of(cfs_rq).machine, B15 => {
+        if cfs_rq.throttled.get() {
+            let cfs_b = cfs_b_of(cfs_rq);
+            let _guard = cfs_b.lock.lock();
+            __assign_cfs_rq_runtime(cfs_b, cfs_rq, SCHED_CFS_BANDWIDTH_SLICE);
+            return true;
+        }
+    });
     if cfs_rq.throttled.get() {
         return true;
     }
@@ -562,6 +570,8 @@ fn distribute_cfs_runtime<'a, H: Hooks>(
     let mut throttled = false;
     let mut unthrottle_local = false;
     let mut remaining = 1;
+    #[cfg(feature = "museum")]
+    let mut owed = 0;
 
     let mut pos = {
         let _guard = cfs_b.lock.lock();
@@ -596,6 +606,11 @@ fn distribute_cfs_runtime<'a, H: Hooks>(
             runtime = wanted.min(cfs_b.runtime.get());
             cfs_b.runtime.set(cfs_b.runtime.get() - runtime);
             remaining = cfs_b.runtime.get();
+            museum!(rq.machine, B20 => {
+                owed += runtime;
+                cfs_b.runtime.set(remaining + runtime);
+                remaining = (remaining + runtime).saturating_sub(owed);
+            });
         }
 
         cfs_rq.runtime_remaining.set(cfs_rq.runtime_remaining.get().wrapping_add(runtime as i64));
@@ -622,6 +637,11 @@ fn distribute_cfs_runtime<'a, H: Hooks>(
         let _guard = rq_lock(this_rq);
         __cfsb_csd_unthrottle(this_rq);
     }
+
+    museum!(this_rq.machine, B20 => {
+        let _guard = cfs_b.lock.lock();
+        cfs_b.runtime.set(cfs_b.runtime.get().saturating_sub(owed));
+    });
 
     throttled
 }
@@ -734,6 +754,7 @@ fn start_cfs_slack_bandwidth<H: Hooks>(machine: &Machine<'_, H>, cfs_b: &CfsBand
         return;
     }
 
+    museum!(machine, B16 => { cfs_b.slack_started.set(false) });
     if cfs_b.slack_started.get() {
         return;
     }

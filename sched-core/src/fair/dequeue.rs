@@ -10,6 +10,8 @@ use super::bandwidth::{
 use super::enqueue::cfs_rq_is_idle;
 use super::group::{se_update_runnable, update_cfs_group};
 use super::load::update_load_sub;
+#[cfg(feature = "museum")]
+use super::load_avg::util_est_update;
 use super::load_avg::{
     flags::{DO_DETACH, UPDATE_TG, UPDATE_UTIL_EST},
     update_load_avg, util_est_dequeue,
@@ -17,7 +19,6 @@ use super::load_avg::{
 use super::pick::clear_buddies;
 use super::timeline::__dequeue_entity;
 use super::update_curr::{update_curr, update_curr_eevdf};
-use crate::{WARN_ON_ONCE, museum};
 use crate::core::__block_task;
 use crate::features::SchedFeat;
 use crate::pelt::update_idle_cfs_rq_clock_pelt;
@@ -28,6 +29,7 @@ use crate::sched::{
 };
 use crate::sync::Ordering;
 use crate::trace::{Counter, Hooks, Site};
+use crate::{WARN_ON_ONCE, museum};
 
 /// set_delayed(): `se` sleeps but stays; on no level does it count as runnable any longer.
 fn set_delayed<'a, H: Hooks>(se: &'a SchedEntity<'a, H>) {
@@ -38,6 +40,7 @@ fn set_delayed<'a, H: Hooks>(se: &'a SchedEntity<'a, H>) {
     }
     rq_of(cfs_rq_of(se)).count(Counter::SetDelayed);
 
+    museum!(rq_of(cfs_rq_of(se)).machine, D14B => { return });
     for se in for_each_sched_entity(se) {
         let cfs_rq = cfs_rq_of(se);
         cfs_rq.h_nr_runnable.set(cfs_rq.h_nr_runnable.get().wrapping_sub(1));
@@ -81,6 +84,7 @@ fn dequeue_entity<'a, H: Hooks>(
     if entity_is_task(se) {
         if task_on_rq_migrating(task_of(se)) {
             action |= DO_DETACH;
+            museum!(rq_of(cfs_rq).machine, K17 => { action &= !DO_DETACH });
         }
 
         if flags.contains(QueueFlags::DEQUEUE_SLEEP) && !flags.contains(QueueFlags::DEQUEUE_DELAYED)
@@ -122,6 +126,7 @@ fn dequeue_hierarchy<'a, H: Hooks>(p: &'a TaskStruct<'a, H>, flags: QueueFlags) 
     if task_sleep || task_delayed || !p.se.sched_delayed.get() {
         h_nr_runnable = 1;
     }
+    museum!(rq_of(cfs_rq_of(&p.se)).machine, D19B => { h_nr_runnable = 1 });
 
     for se in for_each_sched_entity(&p.se) {
         let cfs_rq = cfs_rq_of(se);
@@ -193,13 +198,23 @@ pub fn __dequeue_task<'a, H: Hooks>(
         // A delayed sleeper may be woken for nothing; special states must not be, nor may one that is throttled stay.
         if flags.intersects(QueueFlags::DEQUEUE_SPECIAL | QueueFlags::DEQUEUE_THROTTLE) {
             delay = false;
+            museum!(rq.machine, B22 => {
+                delay = !flags.contains(QueueFlags::DEQUEUE_SPECIAL) && !se.sched_delayed.get();
+            });
         }
 
         WARN_ON_ONCE!(rq.hooks(), delay && se.sched_delayed.get());
 
         if rq.machine.sched_feat(SchedFeat::DELAY_DEQUEUE) && delay && !entity_eligible(cfs_rq, se)
         {
-            update_load_avg(cfs_rq_of(se), se, UPDATE_UTIL_EST);
+            #[allow(unused_mut, reason = "museum")]
+            let mut action = UPDATE_UTIL_EST;
+            museum!(rq.machine, D15 => {
+                util_est_update(cfs_rq_of(se), se);
+                action = 0;
+            });
+            museum!(rq.machine, D15B => { action = 0 });
+            update_load_avg(cfs_rq_of(se), se, action);
             set_delayed(se);
             museum!(rq.machine, C04 => { sub_nr_running(rq, 1) });
             return false;
@@ -208,6 +223,17 @@ pub fn __dequeue_task<'a, H: Hooks>(
 
     dequeue_hierarchy(p, flags);
 
+    museum!(rq.machine, A03 => {
+        if cfs_rq.tasks_timeline.root().is_none() {
+            se.slice.set(super::avg_vruntime::cfs_rq_min_slice(cfs_rq));
+        }
+    });
+    museum!(rq.machine, L11B => {
+        if task_sleep {
+            se.deadline.set(se.deadline.get().wrapping_sub(se.vruntime.get()));
+            se.rel_deadline.set(true);
+        }
+    });
     if rq.machine.sched_feat(SchedFeat::PLACE_REL_DEADLINE) && !task_sleep {
         se.deadline.set(se.deadline.get().wrapping_sub(se.vruntime.get()));
         se.rel_deadline.set(true);
@@ -224,6 +250,10 @@ pub fn __dequeue_task<'a, H: Hooks>(
         WARN_ON_ONCE!(rq.hooks(), !task_sleep);
         WARN_ON_ONCE!(rq.hooks(), task_of(se).on_rq.load(Ordering::Relaxed) != TASK_ON_RQ_QUEUED);
 
+        museum!(rq.machine, D04 => {
+            if throttled_hierarchy(cfs_rq_of(se)) { return true }
+        });
+        museum!(rq.machine, D04B => { return true });
         // What block_task() left out. The last: p may be gone afterwards.
         __block_task(rq, p);
     }

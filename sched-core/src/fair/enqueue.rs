@@ -16,7 +16,6 @@ use super::place::place_entity;
 use super::reweight::{__calc_prop_weight, reweight_eevdf};
 use super::timeline::{__dequeue_entity, __enqueue_entity};
 use super::update_curr::{hrtick_update, update_curr, update_curr_eevdf};
-use crate::{WARN_ON_ONCE, museum};
 use crate::patches::Patches;
 use crate::pelt::rq_clock_pelt;
 use crate::sched::{
@@ -24,6 +23,7 @@ use crate::sched::{
     for_each_sched_entity, is, rq_of, task_has_idle_policy,
 };
 use crate::trace::{Counter, Hooks, Site};
+use crate::{WARN_ON_ONCE, museum};
 
 /// cfs_rq_is_idle(): the queue belongs to a SCHED_IDLE group.
 #[inline(always)]
@@ -124,6 +124,7 @@ fn enqueue_hierarchy<'a, H: Hooks>(p: &'a TaskStruct<'a, H>, flags: QueueFlags) 
     if task_new && p.se.sched_delayed.get() {
         h_nr_runnable = 0;
     }
+    museum!(rq_of(cfs_rq_of(&p.se)).machine, D19 => { h_nr_runnable = 1 });
 
     for se in for_each_sched_entity(&p.se) {
         let cfs_rq = cfs_rq_of(se);
@@ -185,8 +186,10 @@ pub fn enqueue_task_fair<'a, H: Hooks>(
     }
 
     // What undoes 333238da9a19 leaves this charge out for a delayed task.
-    let uncharged = flags.contains(QueueFlags::ENQUEUE_DELAYED)
+    #[allow(unused_mut, reason = "museum")]
+    let mut uncharged = flags.contains(QueueFlags::ENQUEUE_DELAYED)
         && rq.machine.patch(Patches::NO_CHARGE_BEFORE_REQUEUE);
+    museum!(rq.machine, D16 => { uncharged = flags.contains(QueueFlags::ENQUEUE_DELAYED) });
     if !uncharged {
         update_curr_eevdf(cfs_rq, Site::EnqueueTaskFair);
     }

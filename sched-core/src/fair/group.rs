@@ -15,12 +15,12 @@ use super::load_avg::{
     update_load_avg,
 };
 use super::reweight::reweight_entity;
-use crate::{WARN_ON_ONCE, museum};
 use crate::core::{set_task_rq, update_rq_clock};
 use crate::pelt::{SCHED_CAPACITY_SHIFT, get_pelt_divider, se_weight};
 use crate::sched::*;
 use crate::sync::Ordering;
 use crate::trace::Hooks;
+use crate::{WARN_ON_ONCE, museum};
 use core::ptr;
 
 // ---- the leaf list -------------------------------------------------------------------------------------------------
@@ -174,7 +174,9 @@ fn update_tg_cfs_util<H: Hooks>(
         return;
     }
 
-    let divider = u64::from(get_pelt_divider(&cfs_rq.avg));
+    #[allow(unused_mut, reason = "museum")]
+    let mut divider = u64::from(get_pelt_divider(&cfs_rq.avg));
+    museum!(rq_of(cfs_rq).machine, K16 => { divider = u64::from(crate::pelt::LOAD_AVG_MAX) });
 
     se.avg.util_avg.set(gcfs_rq.avg.util_avg.get());
     let new_sum = se.avg.util_avg.get().wrapping_mul(divider) as u32;
@@ -198,7 +200,9 @@ fn update_tg_cfs_runnable<H: Hooks>(
     let divider = u64::from(get_pelt_divider(&cfs_rq.avg));
 
     se.avg.runnable_avg.set(gcfs_rq.avg.runnable_avg.get());
-    let new_sum = se.avg.runnable_avg.get().wrapping_mul(divider);
+    #[allow(unused_mut, reason = "museum")]
+    let mut new_sum = se.avg.runnable_avg.get().wrapping_mul(divider);
+    museum!(rq_of(cfs_rq).machine, A14 => { new_sum = u64::from(new_sum as u32) });
     let delta_sum = new_sum.wrapping_sub(se.avg.runnable_sum.get()) as i64;
     se.avg.runnable_sum.set(new_sum);
 
@@ -224,7 +228,10 @@ fn update_tg_cfs_load<H: Hooks>(
     if runnable_sum >= 0 {
         // Until the CPU is saturated, what is runnable runs.
         runnable_sum = runnable_sum.wrapping_add(se.avg.load_sum.get() as i64);
+        #[cfg(feature = "museum")]
+        let unbounded = runnable_sum;
         runnable_sum = runnable_sum.min(i64::from(divider));
+        museum!(rq_of(cfs_rq).machine, K20 => { runnable_sum = unbounded });
     } else {
         // What is left is estimated as if all tasks were equally runnable; it never grows by that.
         let mut load_sum = 0;
@@ -290,7 +297,12 @@ fn __calc_smp_shares<H: Hooks>(
     tg_shares: i64,
     shares_max: i64,
 ) -> i64 {
-    let load = scale_load_down(cfs_rq.load.weight.get()).max(cfs_rq.avg.load_avg.get()) as i64;
+    #[allow(unused_mut, reason = "museum")]
+    let mut load = scale_load_down(cfs_rq.load.weight.get()).max(cfs_rq.avg.load_avg.get()) as i64;
+    museum!(rq_of(cfs_rq).machine, C11 => {
+        load = cfs_rq.load.weight.get().max(cfs_rq.avg.load_avg.get()) as i64;
+    });
+    museum!(rq_of(cfs_rq).machine, C12 => { load = cfs_rq.avg.load_avg.get() as i64 });
 
     let tg_weight = tg
         .load_avg
@@ -363,6 +375,13 @@ fn calc_group_shares<H: Hooks>(cfs_rq: &CfsRq<'_, H>, tg: &TaskGroup<'_, H>) -> 
 /// update_cfs_group(): the share of a group's entity follows its queue. An empty group keeps its share.
 #[inline(always)]
 pub fn update_cfs_group<'a, H: Hooks>(se: &'a SchedEntity<'a, H>) {
+    museum!(rq_of(cfs_rq_of(se)).machine, L07 => {
+        if let Some(gcfs_rq) = group_cfs_rq(se)
+            && gcfs_rq.load.weight.get() == 0
+        {
+            reweight_entity(cfs_rq_of(se), se, MIN_SHARES);
+        }
+    });
     let Some(gcfs_rq) = group_cfs_rq(se).filter(|gcfs_rq| gcfs_rq.load.weight.get() != 0) else {
         return;
     };
@@ -545,6 +564,13 @@ pub fn sched_group_set_idle<'a, H: Hooks>(
 
 /// task_change_group_fair(): the task_change_group method. A new task is attached to nothing yet.
 pub fn task_change_group_fair<'a, H: Hooks>(p: &'a TaskStruct<'a, H>) {
+    museum!(rq_of(cfs_rq_of(&p.se)).machine, K15 => {
+        if p.__state.load(Ordering::Relaxed) == TASK_NEW {
+            set_task_rq(p, task_cpu(p));
+            attach_entity_cfs_rq(&p.se);
+            return;
+        }
+    });
     if p.__state.load(Ordering::Relaxed) == TASK_NEW {
         return;
     }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Arithmetic of weights: struct load_weight, the nice tables, and the step from time to virtual time.
 
+use crate::museum;
 use crate::sched::SchedEntity;
+#[cfg(feature = "museum")]
+use crate::sched::{cfs_rq_of, rq_of};
 use crate::trace::Hooks;
 use core::cell::Cell;
 
@@ -102,6 +105,10 @@ pub fn __calc_delta(delta_exec: u64, weight: u64, lw: &LoadWeight) -> u64 {
 #[inline(always)]
 pub fn calc_delta_fair<H: Hooks>(delta: u64, se: &SchedEntity<'_, H>) -> u64 {
     if se.h_load.weight.get() != NICE_0_LOAD {
+        museum!(rq_of(cfs_rq_of(se)).machine, A12 => {
+            let weight = scale_load_down(se.h_load.weight.get());
+            return delta.wrapping_mul(scale_load_down(NICE_0_LOAD)) / weight;
+        });
         return __calc_delta(delta, NICE_0_LOAD, &se.h_load);
     }
     delta

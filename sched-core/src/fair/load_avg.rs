@@ -10,7 +10,6 @@ use super::group::{
     list_del_leaf_cfs_rq, propagate_entity_load_avg, update_tg_load_avg,
 };
 use super::load::scale_load_down;
-use crate::{WARN_ON_ONCE, museum};
 use crate::features::SchedFeat;
 use crate::pelt::{
     __update_load_avg_blocked_se, __update_load_avg_cfs_rq, __update_load_avg_se, PELT_MIN_DIVIDER,
@@ -20,6 +19,7 @@ use crate::pelt::{
 use crate::sched::*;
 use crate::sync::Ordering;
 use crate::trace::Hooks;
+use crate::{WARN_ON_ONCE, museum};
 use core::cell::Cell;
 
 /// What update_load_avg() does besides.
@@ -98,6 +98,11 @@ pub(super) fn enqueue_load_avg<H: Hooks>(cfs_rq: &CfsRq<'_, H>, se: &SchedEntity
 #[inline(always)]
 pub(super) fn dequeue_load_avg<H: Hooks>(cfs_rq: &CfsRq<'_, H>, se: &SchedEntity<'_, H>) {
     let sum = se_weight(se).wrapping_mul(se.avg.load_sum.get().wrapping_neg());
+    museum!(rq_of(cfs_rq).machine, K13 => {
+        add_positive_u64(&cfs_rq.avg.load_avg, se.avg.load_avg.get().wrapping_neg() as i64);
+        add_positive_u64(&cfs_rq.avg.load_sum, sum as i64);
+        return;
+    });
     __update_sa_load(&cfs_rq.avg, se.avg.load_avg.get().wrapping_neg() as i64, sum as i64);
 }
 
@@ -179,6 +184,7 @@ fn remove_removed<H: Hooks>(cfs_rq: &CfsRq<'_, H>) {
     __update_sa_runnable(sa, minus(removed_runnable), minus_sum(removed_runnable));
 
     // The runnable average is the load average without the weight: it serves as an estimate of the load sum.
+    museum!(rq_of(cfs_rq).machine, K19 => { return });
     let sum =
         (removed_runnable.wrapping_mul(divider) as i64).wrapping_neg() >> SCHED_CAPACITY_SHIFT;
     add_tg_cfs_propagate(cfs_rq, sum);
@@ -198,6 +204,7 @@ pub fn attach_entity_load_avg<H: Hooks>(cfs_rq: &CfsRq<'_, H>, se: &SchedEntity<
 
     let load_sum = avg.load_avg.get().wrapping_mul(divider);
     avg.load_sum.set(if se_weight(se) < load_sum { load_sum / se_weight(se) } else { 1 });
+    museum!(rq_of(cfs_rq).machine, K12 => { avg.load_sum.set(load_sum / se_weight(se)) });
 
     enqueue_load_avg(cfs_rq, se);
     let add = |to: &Cell<u64>, what: u64| to.set(to.get().wrapping_add(what));
@@ -260,7 +267,7 @@ const UTIL_EST_MARGIN: u32 = SCHED_CAPACITY_SCALE as u32 / 100;
 const UTIL_EST_WEIGHT_SHIFT: u32 = 2;
 
 /// util_est_update(): an activation ends: `ewma = ewma * 3/4 + util / 4`, or at once what it was if that is more.
-fn util_est_update<H: Hooks>(cfs_rq: &CfsRq<'_, H>, se: &SchedEntity<'_, H>) {
+pub(super) fn util_est_update<H: Hooks>(cfs_rq: &CfsRq<'_, H>, se: &SchedEntity<'_, H>) {
     if !rq_of(cfs_rq).machine.sched_feat(SchedFeat::UTIL_EST) {
         return;
     }
@@ -303,6 +310,11 @@ pub(super) fn util_est_enqueue<H: Hooks>(cfs_rq: &CfsRq<'_, H>, p: &TaskStruct<'
     if !rq_of(cfs_rq).machine.sched_feat(SchedFeat::UTIL_EST) {
         return;
     }
+    museum!(rq_of(cfs_rq).machine, K14 => {
+        let marked = p.se.avg.util_est.get();
+        cfs_rq.avg.util_est.set(cfs_rq.avg.util_est.get().wrapping_add(marked));
+        return;
+    });
     cfs_rq.avg.util_est.set(cfs_rq.avg.util_est.get().wrapping_add(_task_util_est(p)));
 }
 
@@ -349,6 +361,7 @@ fn migrate_se_pelt_lag<H: Hooks>(se: &SchedEntity<'_, H>) {
         return;
     }
 
+    museum!(rq.machine, K18 => { return });
     let throttled = cfs_rq.throttled_pelt_idle.load(Ordering::Relaxed);
     // The clock stands because of a quota.
     if throttled == u64::MAX {

@@ -9,7 +9,6 @@ use super::dequeue::__dequeue_task;
 use super::load::calc_delta_fair;
 use super::timeline::{__pick_first_entity, entity_before};
 use super::update_curr::update_curr_eevdf;
-use crate::{WARN_ON_ONCE, museum};
 use crate::bug::bug;
 use crate::features::SchedFeat;
 use crate::patches::Patches;
@@ -18,6 +17,7 @@ use crate::sched::{
     vruntime_before,
 };
 use crate::trace::{Counter, Hooks, Site};
+use crate::{WARN_ON_ONCE, museum};
 
 /// clear_buddies(): `se` is not preferred any longer.
 #[inline(always)]
@@ -111,10 +111,15 @@ pub fn pick_eevdf<'a, H: Hooks>(
         return curr.or(se);
     }
 
+    #[allow(unused_mut, reason = "museum")]
+    let mut next = cfs_rq.next.get();
+    museum!(rq.machine, D07 => {
+        if !rq.machine.sched_feat(SchedFeat::NEXT_BUDDY) { next = None }
+    });
     // The buddy costs the others latency, not their share.
     if protect
         && rq.machine.sched_feat(SchedFeat::PICK_BUDDY)
-        && let Some(next) = cfs_rq.next.get()
+        && let Some(next) = next
         && entity_eligible(cfs_rq, next)
     {
         WARN_ON_ONCE!(rq.hooks(), next.sched_delayed.get());

@@ -3,10 +3,10 @@
 
 use super::avg_vruntime::{avg_vruntime, avg_vruntime_weight, curr_on_rq, update_zero_vruntime};
 use super::load::{calc_delta_fair, div64_long};
-use crate::WARN_ON_ONCE;
 use crate::features::SchedFeat;
 use crate::sched::{CfsRq, QueueFlags, SchedEntity, rq_of};
 use crate::trace::{Counter, Hooks};
+use crate::{WARN_ON_ONCE, museum};
 
 /// place_entity(): gives `se` its vruntime and deadline.
 ///
@@ -27,9 +27,12 @@ pub fn place_entity<'a, H: Hooks>(
 
     machine.hooks.count(Counter::PlaceEntity);
 
+    #[cfg(feature = "museum")]
+    let slice = se.slice.get();
     if !se.custom_slice.get() {
         se.slice.set(u64::from(machine.sysctl_sched_base_slice.get()));
     }
+    museum!(machine, L10 => { se.slice.set(slice) });
     let mut vslice = calc_delta_fair(se.slice.get(), se);
 
     if flags.contains(QueueFlags::ENQUEUE_QUEUED) {
@@ -59,6 +62,12 @@ pub fn place_entity<'a, H: Hooks>(
     }
 
     se.vruntime.set(vruntime.wrapping_sub(lag as u64));
+    museum!(machine, L12 => {
+        if flags.contains(QueueFlags::ENQUEUE_INITIAL) {
+            se.vruntime.set(machine.cpu_rq(0).cfs.zero_vruntime.get());
+        }
+    });
+    museum!(machine, L11 => { se.rel_deadline.set(false) });
 
     if update_zero {
         update_zero_vruntime(cfs_rq, lag.wrapping_neg());

@@ -7,7 +7,6 @@ use super::enqueue::cfs_rq_is_idle;
 use super::pick::{cancel_protect_slice, clear_buddies, pick_next_entity, update_protect_slice};
 use super::timeline::entity_before;
 use super::update_curr::{update_curr_eevdf, update_curr_fair, update_deadline};
-use crate::{WARN_ON_ONCE, museum};
 use crate::core::{resched_curr_lazy, update_rq_clock};
 use crate::features::SchedFeat;
 use crate::sched::{
@@ -16,6 +15,7 @@ use crate::sched::{
     test_tsk_need_resched,
 };
 use crate::trace::{Counter, Hooks, Site};
+use crate::{WARN_ON_ONCE, museum};
 
 /// se_is_idle(): a task of SCHED_IDLE, or a group that is.
 #[inline(always)]
@@ -181,7 +181,9 @@ fn wakeup_verdict<'a, H: Hooks>(
     let cfs_rq = &rq.cfs;
 
     #[allow(unused_mut, reason = "museum")]
-    let (mut cse_is_idle, mut pse_is_idle) = (se_is_idle(se), se_is_idle(pse));
+    let mut cse_is_idle = se_is_idle(se);
+    #[allow(unused_mut, reason = "museum")]
+    let mut pse_is_idle = se_is_idle(pse);
 
     museum!(rq.machine, S03 => {
         cse_is_idle = crate::sched::for_each_sched_entity(se).any(se_is_idle);
@@ -278,6 +280,11 @@ pub fn yield_task_fair<'a, H: Hooks>(rq: &'a Rq<'a, H>) {
 
     if entity_eligible(cfs_rq, se) {
         se.vruntime.set(se.deadline.get());
+        museum!(rq.machine, A06 => {
+            let vslice = super::load::calc_delta_fair(se.slice.get(), se);
+            se.deadline.set(se.vruntime.get().wrapping_add(vslice));
+            return;
+        });
         update_deadline(cfs_rq, se);
     }
 }

@@ -2,6 +2,8 @@
 //! Changes of weight, of the share on a level and of the flat weight at the root.
 
 use super::avg_vruntime::{avg_vruntime, entity_lag};
+#[cfg(feature = "museum")]
+use super::avg_vruntime::{sum_w_vruntime_add, sum_w_vruntime_sub};
 use super::load::{
     LoadWeight, MIN_SHARES, NICE_0_LOAD, div64_long, update_load_add, update_load_set,
     update_load_sub,
@@ -10,12 +12,14 @@ use super::load_avg::{dequeue_load_avg, enqueue_load_avg};
 use super::pick::protect_slice;
 use super::timeline::{__dequeue_entity, __enqueue_entity};
 use super::update_curr::update_curr_fair;
-use crate::{WARN_ON_ONCE, museum};
 use crate::pelt::{get_pelt_divider, se_weight};
+#[cfg(feature = "museum")]
+use crate::sched::vruntime_sub;
 use crate::sched::{
     CfsRq, Rq, SchedEntity, TaskStruct, cfs_rq_of, for_each_sched_entity, is, parent_entity, rq_of,
 };
 use crate::trace::{Counter, Hooks, Site};
+use crate::{WARN_ON_ONCE, museum};
 
 /// rescale_entity(): the virtual distances of `se` as they are with `weight`.
 ///
@@ -52,6 +56,8 @@ pub fn reweight_eevdf<'a, H: Hooks>(
     on_rq: bool,
 ) {
     let curr = is(cfs_rq.curr.get(), se);
+    #[allow(unused_mut, reason = "museum")]
+    let mut in_tree = !curr;
     let mut rel_vprot = false;
     let mut avruntime = 0;
 
@@ -62,7 +68,17 @@ pub fn reweight_eevdf<'a, H: Hooks>(
 
     if on_rq {
         avruntime = avg_vruntime(cfs_rq);
+        museum!(rq_of(cfs_rq).machine, L04 => {
+            if !curr {
+                __dequeue_entity(cfs_rq, se);
+                avruntime = avg_vruntime(cfs_rq);
+                __enqueue_entity(cfs_rq, se);
+            }
+        });
         se.vlag.set(entity_lag(cfs_rq, se, avruntime));
+        museum!(rq_of(cfs_rq).machine, A02 => {
+            se.vlag.set(vruntime_sub(avruntime, se.vruntime.get()));
+        });
         se.deadline.set(se.deadline.get().wrapping_sub(avruntime));
         se.rel_deadline.set(true);
         if curr && protect_slice(se) {
@@ -71,13 +87,31 @@ pub fn reweight_eevdf<'a, H: Hooks>(
         }
 
         cfs_rq.h_nr_queued.set(cfs_rq.h_nr_queued.get() - 1);
-        if !curr {
+        museum!(rq_of(cfs_rq).machine, T02 => {
+            in_tree = false;
+            if !curr {
+                sum_w_vruntime_sub(cfs_rq, se);
+            }
+        });
+        museum!(rq_of(cfs_rq).machine, T03 => {
+            if curr {
+                sum_w_vruntime_sub(cfs_rq, se);
+            }
+        });
+        if in_tree {
             __dequeue_entity(cfs_rq, se);
         }
     }
 
     rescale_entity(se, weight, rel_vprot);
 
+    museum!(rq_of(cfs_rq).machine, L05 => {
+        let load = (cfs_rq.sum_weight.get() + weight) as i64;
+        if on_rq && curr {
+            let vlag = se.vlag.get();
+            se.vlag.set(vlag.wrapping_add(div64_long(vlag.wrapping_mul(weight as i64), load)));
+        }
+    });
     update_load_set(&se.h_load, weight);
 
     if on_rq {
@@ -86,9 +120,14 @@ pub fn reweight_eevdf<'a, H: Hooks>(
         }
         se.deadline.set(se.deadline.get().wrapping_add(avruntime));
         se.rel_deadline.set(false);
+        #[cfg(feature = "museum")]
+        let vruntime = se.vruntime.get();
         se.vruntime.set(avruntime.wrapping_sub(se.vlag.get() as u64));
+        museum!(rq_of(cfs_rq).machine, L01 => { se.vruntime.set(vruntime) });
 
-        if !curr {
+        museum!(rq_of(cfs_rq).machine, T02 => { if !curr { sum_w_vruntime_add(cfs_rq, se) } });
+        museum!(rq_of(cfs_rq).machine, T03 => { if curr { sum_w_vruntime_add(cfs_rq, se) } });
+        if in_tree {
             __enqueue_entity(cfs_rq, se);
         }
         cfs_rq.h_nr_queued.set(cfs_rq.h_nr_queued.get() + 1);

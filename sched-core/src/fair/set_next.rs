@@ -8,12 +8,12 @@ use super::pick::{clear_buddies, set_protect_slice};
 use super::reweight::{__calc_prop_weight, reweight_eevdf};
 use super::timeline::{__dequeue_entity, __enqueue_entity};
 use super::update_curr::{hrtick_start_fair, update_curr};
-use crate::{WARN_ON_ONCE, museum};
 use crate::sched::{
     CfsRq, Rq, SchedClass, SchedEntity, TaskStruct, cfs_rq_of, for_each_sched_entity,
     hrtick_enabled_fair, is, parent_entity, rq_clock_task, rq_of, task_on_rq_queued,
 };
 use crate::trace::{Counter, Hooks, Site};
+use crate::{WARN_ON_ONCE, museum};
 
 /// set_next_entity(): `se` is what runs on its level.
 fn set_next_entity<'a, H: Hooks>(cfs_rq: &CfsRq<'a, H>, se: &'a SchedEntity<'a, H>) {

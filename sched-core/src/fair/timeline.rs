@@ -4,13 +4,15 @@
 //! slice of its subtree.
 
 use super::avg_vruntime::{sum_w_vruntime_add, sum_w_vruntime_sub};
-use crate::WARN_ON_ONCE;
 use crate::patches::Patches;
 use crate::rbtree::{
     RbAugmentCallbacks, RbEntry, rb_add_augmented_cached, rb_erase_augmented_cached, rb_last,
 };
+#[cfg(feature = "museum")]
+use crate::sched::cfs_rq_of;
 use crate::sched::{CfsRq, SchedEntity, entity_is_task, is, rq_of, vruntime_before};
 use crate::trace::{Counter, Hooks};
+use crate::{WARN_ON_ONCE, museum};
 
 /// entity_before(): by deadline.
 #[inline(always)]
@@ -44,6 +46,7 @@ fn min_vruntime_update<H: Hooks>(se: &SchedEntity<'_, H>) -> bool {
     child_update(se, se.run_node.right());
     child_update(se, se.run_node.left());
 
+    museum!(rq_of(cfs_rq_of(se)).machine, T04C => { return old.0 == se.min_vruntime.get() });
     old == (se.min_vruntime.get(), se.min_slice.get(), se.max_slice.get())
 }
 
@@ -80,6 +83,7 @@ impl<'a, H: Hooks + 'a> RbAugmentCallbacks<'a, SchedEntity<'a, H>> for MinVrunti
     #[inline(always)]
     fn copy(&self, old: &'a SchedEntity<'a, H>, new: &'a SchedEntity<'a, H>) {
         new.min_vruntime.set(old.min_vruntime.get());
+        museum!(rq_of(cfs_rq_of(old)).machine, T04 => { return });
         if self.stale {
             return;
         }
@@ -90,6 +94,7 @@ impl<'a, H: Hooks + 'a> RbAugmentCallbacks<'a, SchedEntity<'a, H>> for MinVrunti
     #[inline(always)]
     fn rotate(&self, old: &'a SchedEntity<'a, H>, new: &'a SchedEntity<'a, H>) {
         self.copy(old, new);
+        museum!(rq_of(cfs_rq_of(old)).machine, T04B => { return });
         min_vruntime_update(old);
     }
 }
@@ -103,7 +108,10 @@ pub fn __enqueue_entity<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, se: &'a SchedEnt
 
     sum_w_vruntime_add(cfs_rq, se);
     se.min_vruntime.set(se.vruntime.get());
+    #[cfg(feature = "museum")]
+    let min_slice = se.min_slice.get();
     se.min_slice.set(se.slice.get());
+    museum!(rq.machine, T06 => { se.min_slice.set(min_slice) });
     se.max_slice.set(se.slice.get());
 
     rb_add_augmented_cached(

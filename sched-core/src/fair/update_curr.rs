@@ -8,7 +8,6 @@ use super::load::{NICE_0_LOAD, calc_delta_fair};
 use super::load_avg::{flags::UPDATE_TG, update_load_avg};
 use super::pick::{clear_buddies, protect_slice};
 use super::reweight::{__calc_prop_weight, reweight_eevdf};
-use crate::{WARN_ON_ONCE, museum};
 use crate::core::{hrtick_start, resched_curr, resched_curr_lazy};
 use crate::sched::{
     CfsRq, Rq, SchedClass, SchedEntity, TaskStruct, cfs_rq_of, entity_is_task,
@@ -16,6 +15,7 @@ use crate::sched::{
     vruntime_before,
 };
 use crate::trace::{Counter, Hooks, Site};
+use crate::{WARN_ON_ONCE, museum};
 
 /// update_deadline(): if `se` has used up its request it gets the next one. True if so: somebody else's turn.
 ///

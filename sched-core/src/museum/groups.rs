@@ -37,126 +37,160 @@ pub const C09: Bug = Bug(209);
 pub const C10: Bug = Bug(210);
 /// C10b-unthrottle-without-resched.
 pub const C10B: Bug = Bug(211);
+/// C11-shares-width.
+pub const C11: Bug = Bug(212);
+/// C12-shares-lag.
+pub const C12: Bug = Bug(213);
 /// S01-no-parity.
-pub const S01: Bug = Bug(212);
+pub const S01: Bug = Bug(214);
 /// S03-idle-any-level.
-pub const S03: Bug = Bug(213);
+pub const S03: Bug = Bug(215);
 /// S03b-idle-keeps-cpu.
-pub const S03B: Bug = Bug(214);
+pub const S03B: Bug = Bug(216);
 /// S04-no-quantum.
-pub const S04: Bug = Bug(215);
+pub const S04: Bug = Bug(217);
 /// S06-not-shortened.
-pub const S06: Bug = Bug(216);
+pub const S06: Bug = Bug(218);
 /// S07-no-resched-at-protection-end.
-pub const S07: Bug = Bug(217);
+pub const S07: Bug = Bug(219);
 /// S08-spurious-short.
-pub const S08: Bug = Bug(218);
+pub const S08: Bug = Bug(220);
 /// S10-forced-preemption.
-pub const S10: Bug = Bug(219);
+pub const S10: Bug = Bug(221);
 /// S12-short-no-buddy.
-pub const S12: Bug = Bug(220);
+pub const S12: Bug = Bug(222);
 /// S12b-longer-buddy.
-pub const S12B: Bug = Bug(221);
+pub const S12B: Bug = Bug(223);
 /// S13-lag-ignored.
-pub const S13: Bug = Bug(222);
+pub const S13: Bug = Bug(224);
 /// S14-short-eligible-waits.
-pub const S14: Bug = Bug(223);
+pub const S14: Bug = Bug(225);
 /// S15-resched-pending.
-pub const S15: Bug = Bug(224);
+pub const S15: Bug = Bug(226);
 /// S16-beyond-deadline.
-pub const S16: Bug = Bug(225);
+pub const S16: Bug = Bug(227);
 /// S16b-protection-grows.
-pub const S16B: Bug = Bug(226);
+pub const S16B: Bug = Bug(228);
 /// S22-next-class.
-pub const S22: Bug = Bug(227);
+pub const S22: Bug = Bug(229);
 /// S24-batch-no-update.
-pub const S24: Bug = Bug(228);
+pub const S24: Bug = Bug(230);
 /// S24b-idle-no-update.
-pub const S24B: Bug = Bug(229);
+pub const S24B: Bug = Bug(231);
 /// S26-min-slice-without-curr.
-pub const S26: Bug = Bug(230);
+pub const S26: Bug = Bug(232);
 /// S26b-slice-of-one-who-left.
-pub const S26B: Bug = Bug(231);
+pub const S26B: Bug = Bug(233);
 /// B02-new-child-thaws.
-pub const B02: Bug = Bug(232);
+pub const B02: Bug = Bug(234);
 /// B02b-new-child-unthrottled.
-pub const B02B: Bug = Bug(233);
+pub const B02B: Bug = Bug(235);
 /// B04-load-stops.
-pub const B04: Bug = Bug(234);
+pub const B04: Bug = Bug(236);
 /// B04b-share-stops.
-pub const B04B: Bug = Bug(235);
+pub const B04B: Bug = Bug(237);
 /// B04c-no-preemption.
-pub const B04C: Bug = Bug(236);
+pub const B04C: Bug = Bug(238);
 /// B04d-nothing-to-start-with.
-pub const B04D: Bug = Bug(237);
+pub const B04D: Bug = Bug(239);
 /// B06-own-level-only.
-pub const B06: Bug = Bug(238);
+pub const B06: Bug = Bug(240);
 /// B06b-running-not-told.
-pub const B06B: Bug = Bug(239);
+pub const B06B: Bug = Bug(241);
 /// B06c-parks-for-own-level.
-pub const B06C: Bug = Bug(240);
+pub const B06C: Bug = Bug(242);
 /// B07-give-before-charge.
-pub const B07: Bug = Bug(241);
+pub const B07: Bug = Bug(243);
 /// B07b-unthrottle-before-charge.
-pub const B07B: Bug = Bug(242);
+pub const B07B: Bug = Bug(244);
 /// B08-zero-is-enough.
-pub const B08: Bug = Bug(243);
+pub const B08: Bug = Bug(245);
 /// B08b-not-at-enqueue.
-pub const B08B: Bug = Bug(244);
+pub const B08B: Bug = Bug(246);
 /// B11-lost-in-limbo.
-pub const B11: Bug = Bug(245);
+pub const B11: Bug = Bug(247);
 /// B11b-parked-for-good.
-pub const B11B: Bug = Bug(246);
+pub const B11B: Bug = Bug(248);
 /// B14-lone-spinner.
-pub const B14: Bug = Bug(247);
+pub const B14: Bug = Bug(249);
+/// B15-slice-for-throttled.
+pub const B15: Bug = Bug(250);
+/// B16-slack-pushed.
+pub const B16: Bug = Bug(251);
+/// B20-given-twice.
+pub const B20: Bug = Bug(252);
+/// B22-parked-and-delayed.
+pub const B22: Bug = Bug(253);
 /// H01-enqueue-uncharged.
-pub const H01: Bug = Bug(248);
+pub const H01: Bug = Bug(254);
 /// H01b-dequeue-uncharged.
-pub const H01B: Bug = Bug(249);
+pub const H01B: Bug = Bug(255);
 /// H06-curr-on-group-queue.
-pub const H06: Bug = Bug(250);
+pub const H06: Bug = Bug(256);
 /// H08-stale-at-tick.
-pub const H08: Bug = Bug(251);
+pub const H08: Bug = Bug(257);
 /// H08b-stale-at-pick.
-pub const H08B: Bug = Bug(252);
+pub const H08B: Bug = Bug(258);
 /// H08c-stale-at-enqueue.
-pub const H08C: Bug = Bug(253);
+pub const H08C: Bug = Bug(259);
 /// H10-curr-at-enqueue.
-pub const H10: Bug = Bug(254);
+pub const H10: Bug = Bug(260);
 /// H11-no-floor.
-pub const H11: Bug = Bug(255);
+pub const H11: Bug = Bug(261);
 /// H11b-scaled-floor.
-pub const H11B: Bug = Bug(256);
+pub const H11B: Bug = Bug(262);
 /// H12-concur-unbounded.
-pub const H12: Bug = Bug(257);
+pub const H12: Bug = Bug(263);
 /// H12b-max-unbounded.
-pub const H12B: Bug = Bug(258);
+pub const H12B: Bug = Bug(264);
 /// H14-weight-before-account.
-pub const H14: Bug = Bug(259);
+pub const H14: Bug = Bug(265);
 /// H14b-empty-parent.
-pub const H14B: Bug = Bug(260);
+pub const H14B: Bug = Bug(266);
+/// H15-nice-no-reweight.
+pub const H15: Bug = Bug(267);
 /// K01-lost-idle-time.
-pub const K01: Bug = Bug(261);
+pub const K01: Bug = Bug(268);
 /// K02-two-clocks.
-pub const K02: Bug = Bug(262);
+pub const K02: Bug = Bug(269);
 /// K03-skip-leaks.
-pub const K03: Bug = Bug(263);
+pub const K03: Bug = Bug(270);
 /// K03b-double-update.
-pub const K03B: Bug = Bug(264);
+pub const K03B: Bug = Bug(271);
 /// K03c-loop-skip-leaks.
-pub const K03C: Bug = Bug(265);
+pub const K03C: Bug = Bug(272);
 /// K04-decayed-by-weight.
-pub const K04: Bug = Bug(266);
+pub const K04: Bug = Bug(273);
 /// K04b-parent-first.
-pub const K04B: Bug = Bug(267);
+pub const K04B: Bug = Bug(274);
 /// K05-estimate-stays.
-pub const K05: Bug = Bug(268);
+pub const K05: Bug = Bug(275);
 /// K05b-estimate-frozen.
-pub const K05B: Bug = Bug(269);
+pub const K05B: Bug = Bug(276);
 /// K10-delayed-only.
-pub const K10: Bug = Bug(270);
+pub const K10: Bug = Bug(277);
 /// K10b-gives-up.
-pub const K10B: Bug = Bug(271);
+pub const K10B: Bug = Bug(278);
+/// K11-clock-goes-on.
+pub const K11: Bug = Bug(279);
+/// K12-average-without-sum.
+pub const K12: Bug = Bug(280);
+/// K13-sum-left-behind.
+pub const K13: Bug = Bug(281);
+/// K14-mark-in-the-sum.
+pub const K14: Bug = Bug(282);
+/// K15-new-task-attached.
+pub const K15: Bug = Bug(283);
+/// K16-out-of-window.
+pub const K16: Bug = Bug(284);
+/// K17-load-left-behind.
+pub const K17: Bug = Bug(285);
+/// K18-sleep-not-decayed.
+pub const K18: Bug = Bug(286);
+/// K19-removed-not-passed.
+pub const K19: Bug = Bug(287);
+/// K20-more-than-a-cpu.
+pub const K20: Bug = Bug(288);
 
 /// The bugs.
 pub const GROUPS: &[Exhibit] = &[
@@ -236,7 +270,7 @@ pub const GROUPS: &[Exhibit] = &[
         "e34881c84c25 (Fixes 29f59db3a74b)",
         "a waiting task that is moved to another group asks nobody to make room, not even an idle \
          CPU",
-        &["I-WC", "I-RESCHED"],
+        &["I-WC", "I-RESCHED", "I-KEY", "I-BUD"],
     ),
     shows(
         C10B,
@@ -244,6 +278,20 @@ pub const GROUPS: &[Exhibit] = &[
         "e34881c84c25 (Fixes 29f59db3a74b)",
         "an idle CPU on which parked tasks come back is not asked to schedule",
         &["I-WC"],
+    ),
+    shows(
+        C11,
+        "C11-shares-width",
+        "ea1dc6fc6242: sched/fair: Fix calc_cfs_shares() fixed point arithmetics width confusion",
+        "the weight of a group's queue, scaled, is compared with averages that are not",
+        &["I-WGT"],
+    ),
+    shows(
+        C12,
+        "C12-shares-lag",
+        "calc_group_shares(): the weight counts for a group that has just woken",
+        "the share of a group is made from its average load alone, which follows too slowly",
+        &["I-WGT"],
     ),
     shows(
         S01,
@@ -257,14 +305,14 @@ pub const GROUPS: &[Exhibit] = &[
         "S03-idle-any-level",
         "faa42d29419d (Fixes 304000390f88)",
         "a task of an idle group passes for a SCHED_IDLE task of the same level",
-        &["I-RESCHED"],
+        &["I-RESCHED", "I-CLK"],
     ),
     shows(
         S03B,
         "S03b-idle-keeps-cpu",
         "faa42d29419d (Fixes 304000390f88)",
         "a SCHED_IDLE task is treated as any other by a wakeup",
-        &["I-RESCHED"],
+        &["I-RESCHED", "I-BUD"],
     ),
     shows(
         S04,
@@ -279,7 +327,7 @@ pub const GROUPS: &[Exhibit] = &[
         "3a0baa8e6c57",
         "somebody with a short slice joins and the protection of what runs stays as long as it \
          was",
-        &["I-PROT", "I-LAT"],
+        &["I-PROT", "I-LAT", "I-KEY"],
     ),
     shows(
         S07,
@@ -293,14 +341,14 @@ pub const GROUPS: &[Exhibit] = &[
         "S08-spurious-short",
         "9de74a9850b9",
         "a wakee with a shorter slice ends the protection though it is neither next nor eligible",
-        &["I-RESCHED", "I-PROT"],
+        &["I-RESCHED", "I-PROT", "I-BUD"],
     ),
     shows(
         S10,
         "S10-forced-preemption",
         "15257cc2f905 (Fixes e837456fdca8)",
         "a wakee that is not the next to run makes the running task give way all the same",
-        &["I-RESCHED"],
+        &["I-RESCHED", "I-BUD", "I-PROT"],
     ),
     shows(
         S12,
@@ -330,14 +378,14 @@ pub const GROUPS: &[Exhibit] = &[
         "ba0d3bf5f97b",
         "a wakee with a shorter slice that is eligible and not first leaves the protection as it \
          is",
-        &["I-RESCHED", "I-LAT"],
+        &["I-RESCHED", "I-LAT", "I-PROT"],
     ),
     shows(
         S15,
         "S15-resched-pending",
         "7ad0ec7890b3 and 7cd2ef17de5e",
         "with a reschedule pending a wakeup is not looked at, and shortens no protection",
-        &["I-PROT", "I-RESCHED"],
+        &["I-PROT", "I-RESCHED", "I-KEY"],
     ),
     shows(
         S16,
@@ -367,14 +415,14 @@ pub const GROUPS: &[Exhibit] = &[
         "S24-batch-no-update",
         "7cd2ef17de5e",
         "a batch task that wakes shortens no protection",
-        &["I-PROT"],
+        &["I-PROT", "I-KEY"],
     ),
     shows(
         S24B,
         "S24b-idle-no-update",
         "7cd2ef17de5e",
         "a SCHED_IDLE task that wakes shortens no protection",
-        &["I-PROT"],
+        &["I-PROT", "I-KEY"],
     ),
     shows(
         S26,
@@ -402,7 +450,7 @@ pub const GROUPS: &[Exhibit] = &[
         "B02b-new-child-unthrottled",
         "0e4a169d1a2b (Fixes e1fad12dcb66)",
         "a new group below a throttled one does not count as throttled",
-        &["I-BW"],
+        &["I-BW", "I-CLK"],
     ),
     shows(
         B04,
@@ -423,12 +471,13 @@ pub const GROUPS: &[Exhibit] = &[
         "B04c-no-preemption",
         "253b3f587241: sched/fair: Do not special case tasks in throttled hierarchy",
         "a task that wakes below a throttled level preempts nobody",
-        &["I-RESCHED"],
+        &["I-RESCHED", "I-PROT"],
     ),
     shows(
         B04D,
         "B04d-nothing-to-start-with",
-        "e1fad12dcb66 and its series",
+        "956dfda6a708: sched/fair: Prevent cfs_rq from being unthrottled with zero \
+         runtime_remaining",
         "a new quota leaves its queues with nothing, and not throttled",
         &["I-BW"],
     ),
@@ -452,7 +501,7 @@ pub const GROUPS: &[Exhibit] = &[
         "B06c-parks-for-own-level",
         "review of 85570f10a4c6",
         "a task about to park itself looks at its own queue only and goes on",
-        &["I-BW"],
+        &["I-BW", "I-CLK"],
     ),
     shows(
         B07,
@@ -466,7 +515,7 @@ pub const GROUPS: &[Exhibit] = &[
         "B07b-unthrottle-before-charge",
         "28ad5427682b",
         "a queue is unthrottled before the running task is charged",
-        &["I-BW", "I-CLK"],
+        &["I-BW", "I-CLK", "I-PELT"],
     ),
     shows(
         B08,
@@ -509,25 +558,54 @@ pub const GROUPS: &[Exhibit] = &[
         &["I-CLK", "I-BW"],
     ),
     shows(
+        B15,
+        "B15-slice-for-throttled",
+        "5e2d2cc2588b: sched/fair: Don't assign runtime for throttled cfs_rq",
+        "a throttled queue that is charged takes from the pool and stays throttled",
+        &["I-BW"],
+    ),
+    shows(
+        B16,
+        "B16-slack-pushed",
+        "66567fcbaeca: sched/fair: Don't push cfs_bandwith slack timers forward",
+        "each queue that gives runtime back puts the slack timer off",
+        &["I-BW"],
+    ),
+    shows(
+        B20,
+        "B20-given-twice",
+        "26a8b12747c9: sched/fair: Fix race between runtime distribution and assignment",
+        "what is given out is taken from the pool at the end only, and has been given to others \
+         meanwhile",
+        &["I-BW"],
+    ),
+    shows(
+        B22,
+        "B22-parked-and-delayed",
+        "c662e2b1e8cf: sched: Fix sched_delayed vs cfs_bandwidth",
+        "the dequeue of a task that parks itself is delayed",
+        &["WARN", "I-STATE"],
+    ),
+    shows(
         H01,
         "H01-enqueue-uncharged",
         "68e37487810a: sched: Fix flat hierarchy",
         "a task is placed before the running one is charged",
-        &["I-CLK", "I-PLACE"],
+        &["I-CLK", "I-PLACE", "I-DLY"],
     ),
     shows(
         H01B,
         "H01b-dequeue-uncharged",
         "68e37487810a: sched: Fix flat hierarchy",
         "the lag of a task that leaves is taken before the running one is charged",
-        &["I-CLK", "I-LAG"],
+        &["I-CLK", "I-LAG", "I-KEY"],
     ),
     shows(
         H06,
         "H06-curr-on-group-queue",
         "v3 of the flat series, 2026-09-02: NULL pick at boot on 192 CPUs",
         "the running task of a nested group is recorded on its own queue and not on the root's",
-        &["I-HIER"],
+        &["I-HIER", "I-SUM"],
     ),
     shows(
         H08,
@@ -548,7 +626,7 @@ pub const GROUPS: &[Exhibit] = &[
         "H08c-stale-at-enqueue",
         "v1 to v3 of 85570f10a4c6: stale flat weights",
         "a task comes back with the flat weight it had before",
-        &["I-WGT"],
+        &["I-WGT", "I-PROT"],
     ),
     Exhibit {
         bug: H10,
@@ -593,7 +671,7 @@ pub const GROUPS: &[Exhibit] = &[
         "H14-weight-before-account",
         "85570f10a4c6: the order in enqueue_hierarchy()",
         "the flat weight is made from the level's load without the one that joins",
-        &["I-WGT"],
+        &["I-WGT", "I-RW"],
     ),
     shows(
         H14B,
@@ -601,6 +679,13 @@ pub const GROUPS: &[Exhibit] = &[
         "85570f10a4c6: the order in enqueue_hierarchy()",
         "the flat weight of the first task of a group is divided by the load of an empty queue",
         &["panic"],
+    ),
+    shows(
+        H15,
+        "H15-nice-no-reweight",
+        "9059393e4ec1: sched/fair: Use reweight_entity() for set_user_nice()",
+        "a task whose nice value changes keeps the average load of its old weight",
+        &["I-PELT"],
     ),
     shows(
         K01,
@@ -657,14 +742,14 @@ pub const GROUPS: &[Exhibit] = &[
         "K05-estimate-stays",
         "f2d650618bc7, c2e164ac33f7",
         "the estimate of a task's utilisation never falls",
-        &["I-PELT"],
+        &["I-PELT", "I-UEST"],
     ),
     shows(
         K05B,
         "K05b-estimate-frozen",
         "f2d650618bc7, c2e164ac33f7",
         "the mark that nothing was measured since is never taken off the estimate",
-        &["I-PELT"],
+        &["I-PELT", "I-UEST"],
     ),
     shows(
         K10,
@@ -679,6 +764,76 @@ pub const GROUPS: &[Exhibit] = &[
         "discussions of the fair server, 2024-12 to 2025",
         "a pick that falls on a delayed task gives up once that is gone",
         &["I-WC"],
+    ),
+    shows(
+        K11,
+        "K11-clock-goes-on",
+        "64eaf50731ac: sched/fair: Fix cfs_rq_clock_pelt() for throttled cfs_rq",
+        "the load clock of a throttled queue does not stand",
+        &["I-PELT", "I-CLK"],
+    ),
+    shows(
+        K12,
+        "K12-average-without-sum",
+        "40f5aa4c5eae: sched/pelt: Fix attach_entity_load_avg() corner case",
+        "a heavy task with little load is attached with an average and no sum",
+        &["I-PELT"],
+    ),
+    shows(
+        K13,
+        "K13-sum-left-behind",
+        "1c35b07e6d39: sched/fair: Ensure _sum and _avg values stay consistent",
+        "what a task takes off the load leaves less of the sum than the average needs",
+        &["I-PELT"],
+    ),
+    shows(
+        K14,
+        "K14-mark-in-the-sum",
+        "68d7a190682a: sched/fair: Fix util_est UTIL_AVG_UNCHANGED handling",
+        "the mark that nothing was measured is added to the estimate of the CPU",
+        &["I-PELT"],
+    ),
+    shows(
+        K15,
+        "K15-new-task-attached",
+        "ea86cb4b7621: sched/cgroup: Fix cpu_cgroup_fork() handling",
+        "a new task that is moved to another group is attached there before it has run",
+        &["I-PELT"],
+    ),
+    shows(
+        K16,
+        "K16-out-of-window",
+        "95d685935a2e: sched/pelt: Sync util/runnable_sum with PELT window when propagating",
+        "the sum that is passed up from a group is that of a whole period",
+        &["I-PELT"],
+    ),
+    shows(
+        K17,
+        "K17-load-left-behind",
+        "e1f078f50478: sched/fair: Combine detach into dequeue when migrating task",
+        "a waiting task that moves to another CPU leaves its load behind",
+        &["I-PELT"],
+    ),
+    shows(
+        K18,
+        "K18-sleep-not-decayed",
+        "e2f3e35f1f5a: sched/fair: Decay task PELT values during wakeup migration",
+        "a sleeper that leaves an idle CPU does not decay for the time for which the clock stood",
+        &["I-PELT"],
+    ),
+    shows(
+        K19,
+        "K19-removed-not-passed",
+        "0e2d2aaaae52: sched/fair: Rewrite PELT migration propagation",
+        "what sleepers took away is not passed up to the group's entity",
+        &["I-PELT"],
+    ),
+    shows(
+        K20,
+        "K20-more-than-a-cpu",
+        "a4c3c04974d6: sched/fair: Update and fix the runnable propagation rule",
+        "what joins a group is passed up beyond what one CPU can carry",
+        &["I-PELT"],
     ),
 ];
 

@@ -5,7 +5,6 @@ use super::{
     __rb_change_child, __rb_erase_color, __rb_insert, RB_BLACK, RB_RED, RbEntry, RbRootCached,
     rb_next, same,
 };
-use core::hint::select_unpredictable;
 
 /// struct rb_augment_callbacks: how a value over a subtree follows the tree's changes.
 pub trait RbAugmentCallbacks<'a, T> {
@@ -32,10 +31,12 @@ pub fn rb_add_augmented_cached<'a, T: RbEntry<'a>>(
 
     while let Some(entry) = link.get() {
         parent = Some(entry);
-        let left = less(node, entry);
-        let n = entry.rb_node();
-        link = select_unpredictable(left, &n.rb_left, &n.rb_right);
-        leftmost &= left;
+        if less(node, entry) {
+            link = &entry.rb_node().rb_left;
+        } else {
+            link = &entry.rb_node().rb_right;
+            leftmost = false;
+        }
     }
 
     // rb_link_node()

@@ -47,7 +47,9 @@ pub fn play(which: Which<'_>, rows: &[Row]) -> Result<Vec<u64>> {
         all.push(with_players(&[which], row.situation, |players| {
             let mut ops = 0;
             for player in players {
-                (0..CYCLES.0).for_each(|_| drop(player.cycle(row.path)));
+                for _ in 0..CYCLES.0 {
+                    player.cycle(row.path);
+                }
                 player.count();
                 ops += (0..CYCLES.1).map(|_| player.cycle(row.path).ops).sum::<u64>();
             }

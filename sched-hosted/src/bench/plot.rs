@@ -89,21 +89,24 @@ fn draw(text: &mut String, panels: &[Panel], sides: &[&str]) -> Drawn {
 
 fn panel(area: &DrawingArea<SVGBackend<'_>, Shift>, title: &str, lines: &[Line]) -> Drawn {
     let all = || lines.iter().flatten().map(|point| point.1);
-    let low = all().fold(f64::INFINITY, f64::min) / 1.5;
-    let high = all().fold(0.0, f64::max) * 1.5;
+    // Room for a label or two, also where nothing grows.
+    let low = all().fold(f64::INFINITY, f64::min) / 2.0;
+    let high = all().fold(0.0, f64::max) * 2.0;
     let tasks = f64::from(TASKS[0])..f64::from(TASKS[TASKS.len() - 1]) * 1.2;
     let mut chart = ChartBuilder::on(area)
         .caption(format!("{title}, ns"), ("sans-serif", 16))
         .margin(8)
+        .margin_right(24)
         .x_label_area_size(26)
         .y_label_area_size(46)
-        .build_cartesian_2d(tasks.log_scale(), (low..high).log_scale())?;
+        .build_cartesian_2d(tasks.log_scale(), (low..high).log_scale().base(2.0))?;
     chart
         .configure_mesh()
         .light_line_style(WHITE)
         .x_labels(5)
         .y_labels(6)
         .label_style(("sans-serif", 12))
+        .x_label_formatter(&|tasks| format!("{tasks:.0}"))
         .y_label_formatter(&|ns| if *ns < 10.0 { format!("{ns:.1}") } else { format!("{ns:.0}") })
         .draw()?;
     for (line, colour) in lines.iter().zip(COLOURS.iter().cycle()) {

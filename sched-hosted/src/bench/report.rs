@@ -47,9 +47,31 @@ pub fn word(row: &Measured, other: usize, slower: f64) -> Word {
     }
 }
 
-/// From where on the first side counts as slower than another: a C side has 5 percent.
-pub fn slower_from(setting: &Setting) -> f64 {
-    if setting.kernel.is_some() { SLOWER } else { 1.0 }
+/// The word for a row's first side against one of our own, that may be there twice: what is not seen against both is
+/// the luck of how a machine lies in memory. Other states are what a patch may make.
+fn own_word(row: &Measured) -> Word {
+    let words: Vec<Word> = (0..row.ratios.len())
+        .map(|other| word(&Measured { same: Vec::new(), ..row.clone() }, other, 1.0))
+        .collect();
+    match words.first() {
+        Some(first) if words.iter().all(|word| word == first) => *first,
+        _ => Word::Same,
+    }
+}
+
+/// How far the second of two equal sides lies from the first: the median over the rows, percent. None without them.
+fn noise_percent(rows: &[Measured]) -> Option<f64> {
+    let apart = rows.iter().filter_map(|row| {
+        let (one, two) =
+            (row.ratios.first().copied().flatten()?, row.ratios.get(1).copied().flatten()?);
+        Some((one.median / two.median - 1.0).abs() * 100.0)
+    });
+    super::measure::median(&apart.collect::<Vec<_>>())
+}
+
+/// Whether all sides are the class here: base and patch, or two revisions.
+fn is_own(setting: &Setting) -> bool {
+    setting.kernel.is_none() && setting.sides.len() > 1
 }
 
 /// The head: what the results hold for, and the names of the columns.
@@ -70,9 +92,8 @@ pub fn head(setting: &Setting) -> String {
     for side in &setting.sides {
         let _ = write!(out, " {:>9}", column(side));
     }
-    let _ = write!(out, "  ratio   95 % interval");
-    if setting.sides.len() == 2 {
-        let _ = write!(out, "   instructions");
+    if setting.sides.len() > 1 {
+        out.push_str("  ratio   95 % interval   instructions");
     }
     out.push('\n');
     out
@@ -89,16 +110,18 @@ pub fn line(setting: &Setting, row: &Measured) -> String {
     for ns in &row.ns {
         let _ = write!(out, " {:>9}", number(*ns, 1));
     }
-    for (at, ratio) in row.ratios.iter().enumerate() {
-        if let Some(Ratio { median, low, high }) = ratio {
+    // Whom the first side is compared with stands beside it; what comes after that is the same once more.
+    match row.ratios.first().copied().flatten() {
+        Some(Ratio { median, low, high }) => {
             let _ = write!(out, "  {median:>5.3}   {low:>5.3} to {high:>5.3}");
         }
-        if row.ratios.len() == 1 {
-            let counts = row.instructions.iter().map(|count| format!("{:>7}", number(*count, 1)));
-            let _ = write!(out, "{}", counts.collect::<String>());
-        }
-        let _ = write!(out, "  {}", word(row, at, slower_from(setting)).text());
+        None => out.push_str(&" ".repeat(24)),
     }
+    for count in row.instructions.iter().take(2) {
+        let _ = write!(out, " {:>7}", number(*count, 1));
+    }
+    let word = if is_own(setting) { own_word(row) } else { word(row, 0, SLOWER) };
+    let _ = write!(out, "  {}", word.text());
     let mut out = out.trim_end().to_string();
     out.push('\n');
     out
@@ -110,43 +133,43 @@ fn number(value: Option<f64>, digits: usize) -> String {
 
 /// What it comes to.
 pub fn summary(results: &Results) -> String {
-    let mut out = String::new();
     let setting = &results.setting;
-    for (at, other) in setting.sides.iter().enumerate().skip(1) {
-        let other_at = at - 1;
-        let ratios =
-            results.rows.iter().filter_map(|row| row.ratios.get(other_at).copied().flatten());
-        let Some(mean) = geometric_mean(ratios.map(|ratio| ratio.median)) else { continue };
-        let slower = slower_from(setting);
-        let count = |wanted: Word| {
-            results.rows.iter().filter(|row| word(row, other_at, slower) == wanted).count()
-        };
-        let _ = writeln!(
-            out,
-            "\n{} against {other}: {mean:.3} as the geometric mean of {} rows; {} faster, {} slower, {} never met, {} in \
-             another state",
-            setting.sides[0],
-            results.rows.len(),
-            count(Word::Faster),
-            count(Word::Slower),
-            count(Word::Never),
-            count(Word::Differs)
-        );
-    }
-    if setting.kernel.is_none() && setting.sides.len() == 2 {
+    let [first, other, ..] = &setting.sides[..] else { return String::new() };
+    let ratios = results.rows.iter().filter_map(|row| row.ratios.first().copied().flatten());
+    let Some(mean) = geometric_mean(ratios.map(|ratio| ratio.median)) else { return String::new() };
+    let own = is_own(setting);
+    let word = |row: &Measured| if own { own_word(row) } else { word(row, 0, SLOWER) };
+    let count = |wanted| results.rows.iter().filter(|row| word(row) == wanted).count();
+    let (faster, slower, never) = (count(Word::Faster), count(Word::Slower), count(Word::Never));
+    let mut out = format!(
+        "\n{first} against {other}: {mean:.3} as the geometric mean of {} rows; {faster} faster, {slower} slower, \
+         {never} never met",
+        results.rows.len() - never
+    );
+    if own {
+        out.push_str(".\n");
+        if let Some(noise) = noise_percent(&results.rows) {
+            let _ = writeln!(
+                out,
+                "  base against itself: {noise:.1} % apart as the median of the rows"
+            );
+        }
         out.push_str(&gains_and_costs(&results.rows));
+    } else {
+        let _ = writeln!(out, ", {} in another state.", count(Word::Differs));
     }
     out
 }
 
 /// Of two sides that are both ours: what the first gains, where it does, and what it costs elsewhere.
 fn gains_and_costs(rows: &[Measured]) -> String {
-    let met: Vec<&Measured> = rows.iter().filter(|row| row.ratios[0].is_some()).collect();
+    let met: Vec<&Measured> =
+        rows.iter().filter(|row| row.ratios.first().copied().flatten().is_some()).collect();
     let fewer = |row: &Measured| instructions(row).is_some_and(|change| change < -0.05);
     let counted = met.iter().any(|row| instructions(row).is_some());
     // Instructions tell exactly; time only where its whole interval does.
     let gained = |row: &&Measured| {
-        if counted { fewer(row) } else { word(row, 0, 1.0) == Word::Faster }
+        if counted { fewer(row) } else { own_word(row) == Word::Faster }
     };
     let (gains, rest): (Vec<&Measured>, Vec<&Measured>) = met.into_iter().partition(gained);
     let mut out = String::new();
@@ -167,7 +190,7 @@ fn gains_and_costs(rows: &[Measured]) -> String {
         }
         out.push('\n');
     }
-    let worst = rest.iter().filter(|row| word(row, 0, 1.0) == Word::Slower);
+    let worst = rest.iter().filter(|row| own_word(row) == Word::Slower);
     for row in worst {
         let _ = writeln!(out, "  costs at {:<26} {}", row.row, change(row));
     }
@@ -181,9 +204,10 @@ fn instructions(row: &Measured) -> Option<f64> {
 
 fn change(row: &Measured) -> String {
     let mut out = String::new();
-    if let (Some(first), Some(second), Some(ratio)) = (row.ns[0], row.ns[1], row.ratios[0]) {
-        let percent = (ratio.median - 1.0) * 100.0;
-        let _ = write!(out, "{:+.1} ns ({percent:+.1} %)", first - second);
+    if let (Some(base), Some(ratio)) = (row.ns[1], row.ratios[0]) {
+        // Of the ratio, not of the two medians: the turns are compared one by one.
+        let change = ratio.median - 1.0;
+        let _ = write!(out, "{:+.1} ns ({:+.1} %)", base * change, change * 100.0);
     }
     if let Some(change) = instructions(row) {
         let _ = write!(out, ", {change:+.1} instructions");

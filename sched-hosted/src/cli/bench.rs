@@ -87,14 +87,14 @@ const LONG_ABOUT: &str = "\
 What single fast paths cost, in ns and instructions, path by path: enqueue, dequeue, pick, tick, ... at 2 to 10000 \
 runnable tasks, 0 to 3 levels of groups, equal, mixed and extreme weights.
 
-Without --patch and --against the class here is timed beside the kernel's own fair.c: the same operations, by turns, in \
-one process. Both must end in the same state. With --patch the class with the patches is timed beside the class without; \
-with --against this program beside another revision of it.";
+Without --patch and --against the class here is timed beside the kernel's own fair.c: the same operations, by turns, \
+in one process. Both must end in the same state. With --patch the class with the patches is timed beside the class \
+without; with --against this program beside another revision of it.";
 
 const AFTER: &str = "\
 Paths: enqueue, dequeue, delay, requeue, complete, switch, update_curr, tick, place, pick, insert, erase, handoff \
-(Documentation/performance.rst says what each is). Only ratios within one run count: pin it (taskset -c 1) and let nothing \
-else run.
+(Documentation/performance.rst says what each is). Only ratios within one run count: pin it (taskset -c 1) and let \
+nothing else run.
 
 Exit codes: 0 fine; 1 the two classes ended in different states, or instructions grew; 2 bad input; 3 not possible here.
 
@@ -179,8 +179,9 @@ fn measure(args: &BenchArgs, out: &mut dyn Write) -> Result<Results> {
         return measure_against(args, revision, out);
     }
     if let Some(patches) = patches(args)? {
-        let setting = setting(args, &["patch", "base"]);
-        let which = [Which::Here(patches), Which::Here(Patches::empty())];
+        let setting = setting(args, &["patch", "base", "again"]);
+        let base = Which::Here(Patches::empty());
+        let which = [Which::Here(patches), base, base];
         return measure_sides(args, setting, &which, &rows(args, ROWS_OF_A_PATCH)?, out);
     }
     let rows = rows(args, "")?;
@@ -256,7 +257,9 @@ fn count_sides(
         return Ok(Vec::new());
     }
     eprintln!("fairlab: counting instructions ...");
-    which.iter().map(|which| count::count(&small, &count_arguments(args, *which))).collect()
+    // A third side is the second once more.
+    let which = which.iter().take(2);
+    which.map(|which| count::count(&small, &count_arguments(args, *which))).collect()
 }
 
 /// What the program under valgrind is told.

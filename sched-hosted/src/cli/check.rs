@@ -47,6 +47,10 @@ pub struct CheckArgs {
     #[arg(long)]
     swarm: bool,
 
+    /// Leave out the laws (what an operation may change, and by how much): the invariants of each state alone, faster
+    #[arg(long)]
+    no_laws: bool,
+
     /// Kinds of machines, in rotation: flat, groups, quota, smp or all
     #[arg(long, value_name = "KIND,...", value_delimiter = ',', default_value = "all")]
     kind: Vec<String>,
@@ -101,8 +105,13 @@ pub fn main(args: &CheckArgs, out: &mut dyn Write) -> Result<u8> {
     let dir = out_dir(args)?;
     let interrupt = Interrupt::default();
     let on_interrupt = interrupt.clone();
-    // Without a handler Ctrl-C just ends the program, which is no reason not to start.
-    let _ = ctrlc::set_handler(move || on_interrupt.set());
+    // Without a handler Ctrl-C just ends the program, which is no reason not to start. The second one ends it at once.
+    let _ = ctrlc::set_handler(move || {
+        if on_interrupt.is_set() {
+            std::process::exit(i32::from(EXIT_DIFFERENCE));
+        }
+        on_interrupt.set();
+    });
     let bar = progress_bar();
     let outcome = soak::run(&plan, &interrupt, &mut |status| show(&bar, &plan, status))?;
     bar.set_message("shrinking");
@@ -136,7 +145,7 @@ fn plan(args: &CheckArgs) -> Result<Plan> {
     let jobs = within("--jobs", args.jobs.unwrap_or_else(all), JOBS_MAX)?;
     let tasks = args.tasks.map(|tasks| within("--tasks", tasks, TASKS_MAX)).transpose()?;
     Ok(Plan {
-        side: Side { patches, bug, laws: true },
+        side: Side { patches, bug, laws: !args.no_laws },
         mix: Mix {
             worlds: worlds(&args.kind)?,
             swarm: args.swarm,
@@ -236,6 +245,8 @@ pub struct Report {
     pub seed: u64,
     /// Runs were pushed to one side.
     pub swarm: bool,
+    /// The laws were checked, too.
+    pub laws: bool,
     /// The kinds of machines, and how many runs each had.
     pub worlds: Vec<(&'static str, u64)>,
     /// Runs.
@@ -246,7 +257,7 @@ pub struct Report {
     pub statements: Vec<(&'static str, u64)>,
     /// Virtual time that went by, ns.
     pub virtual_ns: u128,
-    /// Checks of the cheap invariants and the laws: one after each operation.
+    /// Checks of the cheap invariants, and of the laws: one after each operation.
     pub cheap_checks: u64,
     /// Those of them that were by brute force.
     pub full_checks: u64,
@@ -316,6 +327,7 @@ impl Report {
             bug: plan.side.bug.map(bug_id),
             seed: plan.mix.seed,
             swarm: plan.mix.swarm,
+            laws: plan.side.laws,
             worlds: worlds.filter(|&(_, runs)| runs != 0).collect(),
             runs: totals.runs,
             operations: totals.operations,
@@ -358,8 +370,9 @@ impl Report {
             .map(|(word, times)| format!("{word} {}", grouped(*times)))
             .collect();
         text.push_str(&wrapped("statements: ", &kinds.join(", ")));
+        let laws = if self.laws { " and laws" } else { "" };
         text.push_str(&format!(
-            "checks: cheap ones and laws after each operation, all by brute force after each {}th and at the end of a \
+            "checks: cheap ones{laws} after each operation; all by brute force after each {}th and at the end of a \
              run: {}\n",
             soak::FULL_EVERY,
             grouped(self.full_checks),

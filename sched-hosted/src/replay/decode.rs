@@ -357,7 +357,8 @@ impl<S: Sink> Decoder<S> {
 
     /// The moment of a wakeup on `cpu`: that of the charge it begins with, if there is one.
     fn enqueue_at(&mut self, event: &Event<'_>, cpu: usize) -> At {
-        let charged = self.cpus[cpu].pending.take_if(|held| matches!(held.what, Held::Charge { .. }));
+        let charged =
+            self.cpus[cpu].pending.take_if(|held| matches!(held.what, Held::Charge { .. }));
         if charged.is_none() {
             self.settle(cpu, Some(event.context).filter(|_| cpu == event.cpu as usize));
         }

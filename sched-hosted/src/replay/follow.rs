@@ -3,8 +3,9 @@
 //! kernel was if that took others.
 
 use super::decode::{At, Stimulus};
-use super::hooks::{Candidate, Outcome, Recorded, TaskId};
+use super::hooks::{Candidate, Outcome, Recorded, TaskId, total};
 use super::setup::{Params, Setup};
+use super::state::State;
 use crate::error::Result;
 use crate::ops::arena::Arena;
 use crate::ops::class::{Class, Resched, TaskState};
@@ -12,7 +13,9 @@ use crate::ops::driver::{Driver, Options};
 use crate::ops::{GroupName, Header, Names, Op, TaskName};
 use crate::trace::event::{Asked, PrevState};
 use crate::trace::script::Start;
+use sched_core::fair::load::calc_delta_fair;
 use sched_core::fair::pick::{cancel_protect_slice, update_protect_slice};
+use sched_core::fair::timeline::{__dequeue_entity, __enqueue_entity};
 use sched_core::features::SchedFeat;
 use sched_core::sched::{self, TaskStruct, Tif};
 use sched_core::sync::Ordering;
@@ -127,6 +130,10 @@ pub struct Follower<'a> {
     /// What was put right on the way.
     pub repairs: Repairs,
     quota: bool,
+    /// Tasks whose dequeue is delayed, while that matters.
+    delayed: Vec<TaskId>,
+    /// Where tasks are at the start, if that is known.
+    state: Option<&'a State>,
 }
 
 impl<'a> Follower<'a> {
@@ -152,6 +159,8 @@ impl<'a> Follower<'a> {
             comms: Vec::new(),
             repairs: Repairs::default(),
             quota: setup.has_quota(),
+            delayed: Vec::new(),
+            state: None,
         };
         for (at, group) in setup.groups.iter().enumerate() {
             let name = follower.groups[at + 1];
@@ -163,15 +172,22 @@ impl<'a> Follower<'a> {
                 follower.apply(Op::Quota { group: name, period_us, quota_us: Some(quota) });
             }
         }
-        let machine = follower.driver.machine();
-        let slice_ns = u64::from(machine.sysctl_sched_base_slice.get());
-        follower.hooks().set_limit((slice_ns + machine.tick_nsec.get()) as i64);
         Ok(follower)
     }
 
     /// What the machine reports to.
     pub fn hooks(&self) -> &'a Recorded {
         self.driver.hooks()
+    }
+
+    /// Tasks are where `state` says, at the start.
+    pub fn begin_with(&mut self, state: Option<&'a State>) {
+        self.state = state;
+    }
+
+    /// The default request, ns.
+    pub fn base_slice_ns(&self) -> u64 {
+        u64::from(self.driver.machine().sysctl_sched_base_slice.get())
     }
 
     /// A task's comm, the first time and whenever it changes.
@@ -197,6 +213,17 @@ impl<'a> Follower<'a> {
         if self.quota {
             self.driver.run(&Op::Timers);
         }
+        let touched = match what {
+            Stimulus::Wake { task, .. } | Stimulus::Migrate { task, .. } => [Some(task), None],
+            Stimulus::Switch { prev, next, .. } => [prev, next],
+            _ => [None, None],
+        };
+        let decision = self.happens(at, what, details);
+        self.settle_lags(touched);
+        decision
+    }
+
+    fn happens(&mut self, at: &At, what: Stimulus, details: bool) -> Option<Decision> {
         match what {
             Stimulus::Appears { task, start, prio, parent } => {
                 self.appears(at.cpu, task, start, prio, parent);
@@ -285,15 +312,32 @@ impl<'a> Follower<'a> {
         }
         if start == Start::Forked {
             self.make(cpu, task);
-            self.hooks().set_uncertain(task, 0);
             return;
         }
         self.adopt(cpu, task);
+        let pid = self.tasks[at].pid;
+        let seen = self.state.and_then(|state| state.get(&pid)).copied();
+        if let Some(seen) = seen {
+            self.hooks().beliefs().borrow_mut().settle(task);
+            self.move_task(task, false, seen.lag_ns, 0);
+        }
         if matches!(start, Start::Running | Start::Queued) {
             self.apply(Op::Wake { task: TaskName(task), sync: false, cpu: Some(cpu) });
             self.hooks().woken(task);
-            let slice_ns = i64::from(self.driver.machine().sysctl_sched_base_slice.get());
-            self.hooks().set_uncertain(task, slice_ns / 2);
+            let slice_ns = f64::from(self.driver.machine().sysctl_sched_base_slice.get());
+            let weight = self.weight(task);
+            if let Some(seen) = seen {
+                let by_ns = seen.lag_ns.saturating_neg();
+                let late_ns = seen.request_ns.saturating_sub(seen.slice_ns as i64);
+                self.move_task(task, true, by_ns, by_ns.saturating_add(late_ns));
+                self.hooks().beliefs().borrow_mut().add(task, cpu, true, weight, 0.0);
+                return;
+            }
+            let mut beliefs = self.hooks().beliefs().borrow_mut();
+            beliefs.add(task, cpu, true, weight, slice_ns / 2.0);
+            if let Some(p) = self.driver.task_struct(TaskName(task)) {
+                beliefs.guess_deadline(task, p.se.deadline.get());
+            }
         }
     }
 
@@ -308,8 +352,8 @@ impl<'a> Follower<'a> {
     fn adopt(&mut self, cpu: u32, task: TaskId) {
         self.make(cpu, task);
         self.driver.falls_asleep(TaskName(task));
-        let slice_ns = i64::from(self.driver.machine().sysctl_sched_base_slice.get());
-        self.hooks().set_uncertain(task, slice_ns / 4);
+        let slice_ns = f64::from(self.driver.machine().sysctl_sched_base_slice.get());
+        self.hooks().beliefs().borrow_mut().add(task, cpu, false, 0, slice_ns / 4.0);
     }
 
     fn prio(&mut self, cpu: u32, task: TaskId, prio: i32) {
@@ -380,10 +424,6 @@ impl<'a> Follower<'a> {
                 self.apply(Op::New { task: name });
             }
             TaskState::Blocked => {
-                let vlag = self.driver.task_struct(name).map(|p| p.se.vlag.get());
-                if vlag == Some(0) && !self.is_fresh(name) {
-                    self.hooks().set_uncertain(task, 0);
-                }
                 self.apply(Op::Wake { task: name, sync: false, cpu: Some(cpu) });
             }
             TaskState::Delayed if info.cpu != cpu => {
@@ -401,9 +441,90 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// It never ran in the model: its lag is an assumption, though it is 0.
-    fn is_fresh(&self, name: TaskName) -> bool {
-        self.driver.task_struct(name).is_some_and(|p| p.se.sum_exec_runtime.get() == 0)
+    fn weight(&self, task: TaskId) -> u64 {
+        self.driver.task_struct(TaskName(task)).map_or(0, |p| p.se.h_load.weight.get())
+    }
+
+    /// Keeps the beliefs about lags up to date: `task` may have joined or left a queue.
+    fn follow_lag(&mut self, task: TaskId) {
+        let mut beliefs = self.hooks().beliefs().borrow_mut();
+        let Some(p) = self.driver.task_struct(TaskName(task)) else { return beliefs.remove(task) };
+        let cpu = sched::task_cpu(p);
+        let rq = self.driver.machine().cpu_rq(cpu);
+        let weight = p.se.h_load.weight.get();
+        if p.se.on_rq.get() {
+            beliefs.enqueued(task, cpu, total(rq).saturating_sub(weight), weight);
+        } else {
+            beliefs.dequeued(task, cpu, total(rq) + weight);
+            if p.se.vlag.get() == 0 {
+                beliefs.settle(task);
+            }
+        }
+    }
+
+    /// After an operation in which `tasks` may have joined or left a queue: what is believed of lags, and what was
+    /// learned of them, takes effect.
+    fn settle_lags(&mut self, tasks: [Option<TaskId>; 2]) {
+        if !self.hooks().beliefs().borrow().is_active() {
+            self.delayed.clear();
+            return;
+        }
+        for task in tasks.into_iter().flatten() {
+            self.follow_lag(task);
+            let delayed = |p: &TaskStruct<'_, Recorded>| p.se.sched_delayed.get();
+            if self.driver.task_struct(TaskName(task)).is_some_and(delayed) {
+                self.delayed.push(task);
+            }
+        }
+        for task in std::mem::take(&mut self.delayed) {
+            self.follow_lag(task);
+            let delayed = |p: &TaskStruct<'_, Recorded>| p.se.sched_delayed.get();
+            if self.driver.task_struct(TaskName(task)).is_some_and(delayed) {
+                self.delayed.push(task);
+            }
+        }
+        let mut moves = Vec::new();
+        let mut beliefs = self.hooks().beliefs().borrow_mut();
+        beliefs.take_shifts(|task, queued, by_ns| moves.push((task, queued, by_ns, by_ns)));
+        for (task, by_ns) in beliefs.take_deadlines() {
+            beliefs.guess_moved(task, by_ns);
+            moves.push((task, true, 0, by_ns));
+        }
+        for &(task, queued, by_ns, deadline_ns) in &moves {
+            if queued && by_ns == deadline_ns {
+                beliefs.guess_moved(task, by_ns);
+            }
+        }
+        drop(beliefs);
+        for (task, queued, by_ns, deadline_ns) in moves {
+            self.hooks().count_move();
+            self.move_task(task, queued, by_ns, deadline_ns);
+        }
+    }
+
+    /// Moves what is only assumed of a task: of one that is queued its vruntime and deadline, else its lag.
+    fn move_task(&self, task: TaskId, queued: bool, by_ns: i64, deadline_ns: i64) {
+        let Some(p) = self.driver.task_struct(TaskName(task)) else { return };
+        let se = &p.se;
+        let slice_ns = se.slice.get() as i64;
+        if !queued || !se.on_rq.get() {
+            // One that owed something would have stayed until it did not (DELAY_DEQUEUE).
+            se.vlag.set(se.vlag.get().saturating_add(by_ns).clamp(0, slice_ns));
+            return;
+        }
+        let by_ns = by_ns.clamp(-slice_ns, slice_ns);
+        let deadline_ns = deadline_ns.clamp(-slice_ns, slice_ns);
+        let cfs_rq = &self.driver.machine().cpu_rq(sched::task_cpu(p)).cfs;
+        let running = cfs_rq.curr.get().is_some_and(|curr| std::ptr::eq(curr, se));
+        if !running {
+            __dequeue_entity(cfs_rq, se);
+        }
+        se.vruntime.set(se.vruntime.get().wrapping_add(by_ns as u64));
+        se.deadline.set(se.deadline.get().wrapping_add(deadline_ns as u64));
+        se.vprot.set(se.vprot.get().wrapping_add(by_ns as u64));
+        if !running {
+            __enqueue_entity(cfs_rq, se);
+        }
     }
 
     fn tick(&mut self, at: &At, recorded: Option<Asked>, details: bool) -> Option<Decision> {
@@ -429,6 +550,11 @@ impl<'a> Follower<'a> {
             }
             false => [true, true],
         };
+        if asked && model == Asked::No && contested {
+            // Its request was done: the next one begins here.
+            let se = &rq.curr().se;
+            se.deadline.set(se.vruntime.get().wrapping_add(calc_delta_fair(se.slice.get(), se)));
+        }
         let decision = Decision {
             kind: Kind::Tick,
             task: Some(running),

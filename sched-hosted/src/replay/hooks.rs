@@ -2,11 +2,10 @@
 //! Where the class is held to the recording: [`Hooks::picked`] compares what it picked with what the recorded kernel
 //! picked, notes how it stands with the candidates if they differ, and lets the kernel's task run.
 
-use super::belief::{self, Belief};
+use super::belief::{Beliefs, KNOWN_NS, Known};
 use sched_core::bug::Warn;
 use sched_core::fair::avg_vruntime::{avg_vruntime_weight, entity_eligible, entity_key};
 use sched_core::fair::pick::protect_slice;
-use sched_core::fair::timeline::{__dequeue_entity, __enqueue_entity};
 use sched_core::rbtree::rb_next;
 use sched_core::sched::{self, CfsRq, Rq, SchedEntity, TaskStruct, is_idle_task, vruntime_sub};
 use sched_core::trace::{Counter, Hooks, LOOP_LIMIT};
@@ -36,10 +35,6 @@ enum Expect {
 struct Times {
     woken_ns: u64,
     waiting_ns: u64,
-    /// How uncertain its lag is, since it rests on an assumption about the start: virtual ns; 0: it is known.
-    sigma_ns: i64,
-    /// How far it was moved because of that: virtual ns, signed.
-    moved_ns: i64,
 }
 
 /// A candidate at the moment of a disagreement.
@@ -88,9 +83,8 @@ pub struct Recorded {
     times: RefCell<Vec<Times>>,
     now_ns: Cell<u64>,
     details: Cell<bool>,
-    limit_ns: Cell<i64>,
     moved: Cell<u64>,
-    beliefs: RefCell<Vec<Belief>>,
+    beliefs: RefCell<Beliefs>,
     counts: [Cell<u64>; Counter::NR],
     warns: Cell<u64>,
     first_warn: Cell<Option<Warn>>,
@@ -105,7 +99,6 @@ impl Default for Recorded {
             times: RefCell::default(),
             now_ns: Cell::new(0),
             details: Cell::new(false),
-            limit_ns: Cell::new(0),
             moved: Cell::new(0),
             beliefs: RefCell::default(),
             counts: [const { Cell::new(0) }; Counter::NR],
@@ -140,11 +133,6 @@ impl Recorded {
     /// The clock that the following is by, ns.
     pub fn set_now(&self, now_ns: u64) {
         self.now_ns.set(now_ns);
-    }
-
-    /// A start that is not known is taken to be no further off than this: virtual ns.
-    pub fn set_limit(&self, limit_ns: i64) {
-        self.limit_ns.set(limit_ns);
     }
 
     /// How often an unknown start was moved to fit what the kernel did.
@@ -191,16 +179,8 @@ impl Recorded {
         self.with_times(task, |times| (times.woken_ns, times.waiting_ns))
     }
 
-    /// How uncertain the lag of `task` is: virtual ns; 0: it is known.
-    pub fn set_uncertain(&self, task: TaskId, sigma_ns: i64) {
-        self.with_times(task, |times| {
-            times.sigma_ns = sigma_ns;
-            times.moved_ns = 0;
-        });
-    }
-
     fn unsettled(&self, task: TaskId) -> bool {
-        self.with_times(task, |times| times.sigma_ns > belief::KNOWN_NS)
+        self.beliefs.borrow().sigma_ns(task) > KNOWN_NS
     }
 
     /// Whom the null models would pick: the last woken, the longest waiting.
@@ -245,74 +225,39 @@ impl Recorded {
         (v, awake(rq).map(one).collect())
     }
 
-    /// The kernel ran `x`: what that says of lags that are not known. See [`super::belief`].
-    fn learn<'a>(&self, rq: &'a Rq<'a, Self>, x: &'a SchedEntity<'a, Self>) {
-        let cfs_rq = &rq.cfs;
-        let v = average(cfs_rq);
-        let mut known = self.beliefs.borrow_mut();
-        known.clear();
-        for se in awake(rq) {
-            let current = cfs_rq.curr.get().is_some_and(|curr| std::ptr::eq(curr, se));
-            known.push(Belief {
-                task: id(se),
-                lag_ns: vruntime_sub(v, se.vruntime.get()),
-                deadline_ns: vruntime_sub(se.deadline.get(), v),
-                sigma_ns: self.with_times(id(se), |times| times.sigma_ns),
-                protected: current && protect_slice(se),
-                shift_ns: 0,
-            });
-        }
-        if !belief::picked(&mut known, id(x)) {
+    /// The kernel ran `x`: what that says of lags that are not known.
+    fn learn<'a>(&self, rq: &'a Rq<'a, Self>, x: TaskId) {
+        let mut beliefs = self.beliefs.borrow_mut();
+        if !beliefs.is_active() {
             return;
         }
-        // The tree must not be walked while it changes.
-        let mut queue: Vec<&'a SchedEntity<'a, Self>> = Vec::new();
-        queue.extend(awake(rq));
-        for (se, belief) in queue.into_iter().zip(known.iter()) {
-            self.with_times(belief.task, |times| times.sigma_ns = belief.sigma_ns);
-            self.shift(cfs_rq, se, belief.shift_ns);
+        let prev = rq.curr();
+        if !is_idle_task(prev) && !prev.se.on_rq.get() {
+            beliefs.dequeued(prev.pid.get(), rq.cpu, total(rq) + prev.se.h_load.weight.get());
         }
+        let v = average(&rq.cfs);
+        let known: Vec<Known> = awake(rq).map(|se| known(rq, v, se, &mut beliefs)).collect();
+        beliefs.picked(&known, x, rq.cpu, total(rq));
     }
 
     /// The kernel did or did not tell curr to reschedule though it was protected: it was eligible, or not.
     pub fn learn_protected<'a>(&self, rq: &'a Rq<'a, Self>, eligible: bool) {
         let Some(curr) = rq.cfs.curr.get().filter(|curr| curr.on_rq.get()) else { return };
-        let mut belief = Belief {
-            task: id(curr),
-            lag_ns: vruntime_sub(average(&rq.cfs), curr.vruntime.get()),
-            deadline_ns: 0,
-            sigma_ns: self.with_times(id(curr), |times| times.sigma_ns),
-            protected: true,
-            shift_ns: 0,
-        };
-        belief::eligible(&mut belief, eligible);
-        self.with_times(belief.task, |times| times.sigma_ns = belief.sigma_ns);
-        self.shift(&rq.cfs, curr, belief.shift_ns);
+        let mut beliefs = self.beliefs.borrow_mut();
+        if beliefs.is_active() {
+            let one = known(rq, average(&rq.cfs), curr, &mut beliefs);
+            beliefs.eligible(&one, rq.cpu, total(rq), eligible);
+        }
     }
 
-    /// Moves an assumed lag, within its limit.
-    fn shift<'a>(&self, cfs_rq: &'a CfsRq<'a, Self>, se: &'a SchedEntity<'a, Self>, by_ns: i64) {
-        let limit_ns = self.limit_ns.get();
-        let by_ns = self.with_times(id(se), |times| {
-            let to = times.moved_ns.saturating_add(by_ns).clamp(-limit_ns, limit_ns);
-            let by = to - times.moved_ns;
-            times.moved_ns = to;
-            by
-        });
-        if by_ns == 0 {
-            return;
-        }
+    /// The beliefs about lags.
+    pub fn beliefs(&self) -> &RefCell<Beliefs> {
+        &self.beliefs
+    }
+
+    /// An assumed lag is moved.
+    pub fn count_move(&self) {
         self.moved.set(self.moved.get() + 1);
-        let running = cfs_rq.curr.get().is_some_and(|curr| std::ptr::eq(curr, se));
-        if !running {
-            __dequeue_entity(cfs_rq, se);
-        }
-        for field in [&se.vruntime, &se.deadline, &se.vprot] {
-            field.set(field.get().wrapping_add(by_ns as u64));
-        }
-        if !running {
-            __enqueue_entity(cfs_rq, se);
-        }
     }
 }
 
@@ -321,12 +266,32 @@ fn id<'a>(se: &SchedEntity<'a, Recorded>) -> TaskId {
 }
 
 /// All that want to run on `rq`: the running task, if it still does, then those in the tree that are not delayed.
-fn awake<'a>(
-    rq: &Rq<'a, Recorded>,
-) -> impl Iterator<Item = &'a SchedEntity<'a, Recorded>> {
+fn awake<'a>(rq: &Rq<'a, Recorded>) -> impl Iterator<Item = &'a SchedEntity<'a, Recorded>> {
     let curr = rq.cfs.curr.get().filter(|curr| curr.on_rq.get());
     let queued = std::iter::successors(rq.cfs.tasks_timeline.first(), |se| rb_next(*se));
     curr.into_iter().chain(queued).filter(|se| !se.sched_delayed.get()).take(CANDIDATES_MAX)
+}
+
+fn known<'a>(
+    rq: &Rq<'a, Recorded>,
+    v: u64,
+    se: &'a SchedEntity<'a, Recorded>,
+    beliefs: &mut Beliefs,
+) -> Known {
+    let current = rq.cfs.curr.get().is_some_and(|curr| std::ptr::eq(curr, se));
+    Known {
+        task: id(se),
+        lag_ns: vruntime_sub(v, se.vruntime.get()),
+        deadline_ns: vruntime_sub(se.deadline.get(), v),
+        protected: current && protect_slice(se),
+        stale: beliefs.is_guess(id(se), se.deadline.get()),
+    }
+}
+
+/// The weight of all that compete on `rq`.
+pub fn total(rq: &Rq<'_, Recorded>) -> u64 {
+    let curr = rq.cfs.curr.get().filter(|curr| curr.on_rq.get());
+    rq.cfs.sum_weight.get() + curr.map_or(0, |curr| curr.h_load.weight.get())
 }
 
 /// V as avg_vruntime() has it, without moving zero_vruntime.
@@ -372,17 +337,18 @@ impl Hooks for Recorded {
         self.turns.set(0);
     }
 
-    fn picked<'a>(&self, rq: &'a Rq<'a, Self>, p: &'a TaskStruct<'a, Self>) -> &'a TaskStruct<'a, Self>
+    fn picked<'a>(
+        &self,
+        rq: &'a Rq<'a, Self>,
+        p: &'a TaskStruct<'a, Self>,
+    ) -> &'a TaskStruct<'a, Self>
     where
         Self: 'a,
     {
         let expect = self.expect.take();
         let model = (!is_idle_task(p)).then(|| p.pid.get());
-        let mut outcome = Outcome {
-            model,
-            candidates: rq.cfs.h_nr_runnable.get(),
-            ..Outcome::default()
-        };
+        let mut outcome =
+            Outcome { model, candidates: rq.cfs.h_nr_runnable.get(), ..Outcome::default() };
         if outcome.candidates > 1 {
             outcome.nulls = self.null_picks(rq);
         }
@@ -406,7 +372,7 @@ impl Hooks for Recorded {
             }
         }
         if outcome.candidates > 1 && wanted == Some(next.pid.get()) {
-            self.learn(rq, &next.se);
+            self.learn(rq, next.pid.get());
         }
         *self.outcome.borrow_mut() = Some(outcome);
         next

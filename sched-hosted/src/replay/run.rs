@@ -7,6 +7,7 @@ use super::hooks::TaskId;
 use super::scan::Scan;
 use super::score::Score;
 use super::setup::Setup;
+use super::state::State;
 use super::trial::Trial;
 use crate::compare::Interrupt;
 use crate::compare::guard::quietly;
@@ -36,6 +37,8 @@ pub struct Plan {
     pub machine: Header,
     /// Groups, slices and policies.
     pub setup: Setup,
+    /// Where tasks were at the start, if that is known.
+    pub state: Option<State>,
     /// The side under trial, if there is one: patches, and features on top of the recorded kernel's.
     pub trial: Option<(Patches, Vec<String>)>,
     /// The disagreements that are shown.
@@ -70,6 +73,8 @@ pub struct Replayed {
     pub warnings: (u64, Option<Warn>),
     /// The side under trial.
     pub trial: Option<Trial>,
+    /// The base slice of the machine, ns.
+    pub base_slice_ns: u64,
     /// Somebody asked for the end before it was reached.
     pub interrupted: bool,
 }
@@ -94,10 +99,11 @@ pub fn run(plan: &Plan, interrupt: &Interrupt, progress: &dyn Fn(u64)) -> Result
     // What goes wrong here goes wrong again below, where it is reported.
     let _ = (&mut rest).take(BEGINNING).read_to_end(&mut beginning);
     let scan = scan(&plan.path, &beginning);
-    let watched = Watched { inner: Cursor::new(beginning).chain(rest), read: 0, interrupt, progress };
     let mut line = 0;
+    let chained = Cursor::new(beginning).chain(rest);
+    let watched = Watched { inner: chained, read: 0, interrupt, progress };
     match quietly(|| follow(plan, scan, watched, &mut line)) {
-        Ok(replayed) => replayed.map(|mut replayed| {
+        Ok(replayed) => replayed.map(|mut replayed: Replayed| {
             replayed.interrupted = interrupt.is_set();
             replayed
         }),
@@ -108,6 +114,18 @@ pub fn run(plan: &Plan, interrupt: &Interrupt, progress: &dyn Fn(u64)) -> Result
     }
 }
 
+/// Looks at the whole recording at `path` without replaying it.
+///
+/// # Errors
+/// It cannot be read or has no scheduler event.
+pub fn lint(path: &str, interrupt: &Interrupt, progress: &dyn Fn(u64)) -> Result<(Scan, Summary)> {
+    let mut scan = Scan::default();
+    let inner = input::open(path)?;
+    let watched = Watched { inner, read: 0, interrupt, progress };
+    let summary = read(path, watched, |event| scan.event(event))?;
+    Ok((scan, summary))
+}
+
 /// A look at `text`, the beginning of a recording.
 fn scan(name: &str, text: &[u8]) -> Scan {
     let mut scan = Scan::default();
@@ -116,23 +134,20 @@ fn scan(name: &str, text: &[u8]) -> Scan {
     scan
 }
 
-fn follow(
-    plan: &Plan,
-    scan: Scan,
-    input: impl Read,
-    line: &mut u64,
-) -> Result<Replayed> {
+fn follow(plan: &Plan, scan: Scan, input: impl Read, line: &mut u64) -> Result<Replayed> {
     let header = Header { cpus: scan.nr_cpus.clamp(1, 512), ..plan.machine.clone() };
     let (arena, other_arena) = (Arena::new(), Arena::new());
     let options = Options { features: recorded_features(), ..Options::default() };
-    let base = Follower::new(&arena, &header, &options, &plan.setup)?;
+    let mut base = Follower::new(&arena, &header, &options, &plan.setup)?;
+    base.begin_with(plan.state.as_ref());
     let trial = match &plan.trial {
         None => None,
         Some((patches, features)) => {
             let mut header = header.clone();
             header.features.extend(features.iter().cloned());
             let options = Options { patches: *patches, ..options };
-            let follower = Follower::new(&other_arena, &header, &options, &plan.setup)?;
+            let mut follower = Follower::new(&other_arena, &header, &options, &plan.setup)?;
+            follower.begin_with(plan.state.as_ref());
             Some((follower, Trial::default()))
         }
     };
@@ -162,6 +177,7 @@ fn follow(
         moved: hooks.moved(),
         counts: COUNTED.iter().map(|&counter| (counter, hooks.count_of(counter))).collect(),
         warnings: hooks.warnings(),
+        base_slice_ns: base.base_slice_ns(),
         trial: trial.map(|(follower, trial)| trial.finish(follower.hooks())),
         interrupted: false,
     })

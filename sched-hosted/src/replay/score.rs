@@ -229,7 +229,9 @@ impl Score {
             let old = std::mem::take(&mut self.intervals);
             for pair in old.chunks(2) {
                 let mut sum = pair[0];
-                for (to, from) in sum.kinds.iter_mut().zip(pair.get(1).map_or([(0, 0); 3], |one| one.kinds)) {
+                for (to, from) in
+                    sum.kinds.iter_mut().zip(pair.get(1).map_or([(0, 0); 3], |one| one.kinds))
+                {
                     *to = (to.0 + from.0, to.1 + from.1);
                 }
                 self.intervals.push(sum);

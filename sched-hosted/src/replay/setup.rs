@@ -130,7 +130,10 @@ impl Setup {
             let above = if above.is_empty() { "/" } else { above };
             if !known.contains(&above) || known.contains(&path) {
                 return Err((
-                    format!("group {}: the group above it is missing, or it is there twice", quote(path)),
+                    format!(
+                        "group {}: the group above it is missing, or it is there twice",
+                        quote(path)
+                    ),
                     "name each group once, those above first".to_string(),
                 ));
             }

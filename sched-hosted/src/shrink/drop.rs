@@ -58,7 +58,7 @@ impl Search<'_> {
             let mut end = self.best.statements.len();
             while end > 0 && !self.spent() {
                 let start = end.saturating_sub(size);
-                self.without(&[start..end]);
+                self.without(std::slice::from_ref(&(start..end)));
                 // What is not legal without these went with them.
                 end = start.min(self.best.statements.len());
             }

@@ -6,7 +6,7 @@ use super::*;
 use crate::ops::Header;
 use crate::ops::generate::{Generator, Profile, generate_program};
 use crate::ops::mock::Mock;
-use crate::ops::text::print;
+use crate::ops::text::{parse_program, print};
 
 /// Whether the toy class with its bug and without come apart under `program`.
 fn differs(program: &Program) -> bool {
@@ -123,10 +123,52 @@ fn times_become_short_and_round() {
 #[test]
 fn what_was_skipped_can_be_dropped() {
     let text = "fairlab-ops 1\ntask a\nwake a\nnew a\nnew a\nschedule 0\n";
-    let program = crate::ops::text::parse_program("t.ops", text.as_bytes()).expect("it is good");
+    let program = parse_program("t.ops", text.as_bytes()).expect("it is good");
     let skipped = run_skipping_illegal(&mut Mock::new(&program.names), &program, &mut |_, _| true);
     assert_eq!(skipped, 2);
     let legal = drop_illegal(&mut Mock::new(&program.names), &program);
     assert_eq!(legal.statements.len(), 3);
     assert_eq!(legal.statements[1].op, Op::New { task: TaskName(0) });
+}
+
+/// Fails if an odd number of yields is left: none of them can go alone.
+#[test]
+fn what_only_goes_together_goes_and_the_header_gets_simple() {
+    let yields = |program: &Program| {
+        program.statements.iter().filter(|s| matches!(s.op, Op::Yield { .. })).count()
+    };
+    let text = "fairlab-ops 1\ncpus 4\nhz 250\nbase_slice_ns 100000\nfeatures NO_PLACE_LAG NEXT_BUDDY\n\
+                group /g\ntask t cpu 3 nice 5 group /g\nnew t\nat 2000000\nyield 3\nnice t 7\nat 3000000\n\
+                yield 3\nschedule 1\nyield 2\n";
+    let program = parse_program("t.ops", text.as_bytes()).expect("it is good");
+    let mut judge =
+        |candidate: &Program| (yields(candidate) % 2 == 1).then(|| candidate.statements.clone());
+    let effort = Effort { calls: 10_000, statements: u64::MAX };
+    let result = reduce(&program, effort, &mut judge, &mut |_| {});
+    assert!(result.failed && result.complete);
+    assert_eq!(print(&result.program), "fairlab-ops 1\ncpus 1\nhz 1000\nyield 0\n");
+}
+
+#[test]
+fn a_change_is_folded_into_the_line_that_makes_the_task() {
+    let text =
+        "fairlab-ops 1\ntask t\nnew t\nschedule 0\nparam t policy batch nice 3 slice 0\nyield 0\n";
+    let program = parse_program("t.ops", text.as_bytes()).expect("it is good");
+    // Fails if the last nice value of the task is 3 once it yields.
+    let mut judge = |candidate: &Program| {
+        let mut last = 0;
+        for statement in &candidate.statements {
+            match statement.op {
+                Op::Task { nice, .. } | Op::Param { nice, .. } | Op::Nice { nice, .. } => {
+                    last = nice
+                }
+                _ => {}
+            }
+        }
+        let yields = candidate.statements.iter().any(|s| matches!(s.op, Op::Yield { .. }));
+        (last == 3 && yields).then(|| candidate.statements.clone())
+    };
+    let effort = Effort { calls: 10_000, statements: u64::MAX };
+    let small = reduce(&program, effort, &mut judge, &mut |_| {}).program;
+    assert_eq!(small.statements.len(), 2, "{}", print(&small));
 }

@@ -6,7 +6,7 @@ use super::{Hit, Plan, remote};
 use crate::compare::side::Side;
 use crate::error::{Error, Result};
 use crate::ops::class::Depth;
-use crate::ops::run::{Failure, FailureKind, find};
+use crate::ops::run::{Failure, FailureKind, Finding, find};
 use crate::ops::text::{parse_program, print};
 use crate::ops::{Names, Op, Program, Statement, TaskName};
 use crate::shrink::{Effort, Shrunk, reduce};
@@ -18,7 +18,7 @@ use std::time::Duration;
 pub use super::remote::{bug_by_id, bug_id};
 
 /// What a shrink may cost: some seconds.
-const EFFORT: Effort = Effort { calls: 200_000, statements: 30_000_000 };
+const EFFORT: Effort = Effort { calls: 200_000, statements: 8_000_000 };
 /// The same where each candidate is a process.
 const REMOTE_EFFORT: Effort = Effort { calls: 3_000, statements: 3_000_000 };
 /// A candidate that stands still for so long hangs.
@@ -207,7 +207,10 @@ fn here(side: Side, hit: &Hit, shared: &Progress) -> (Shrunk, Failure) {
     // By brute force after each operation it may show earlier; cheaply it may show just as well.
     let Some(first) = look(&hit.program, Depth::Full) else { return unshrunk(hit) };
     let cheap = look(&hit.program, Depth::Cheap);
-    let cheap = cheap.filter(|cheap| cheap.statements.len() <= first.statements.len());
+    let as_well = |cheap: &Finding| {
+        cheap.statements.len() <= first.statements.len() && cheap.failure.is_like(&first.failure)
+    };
+    let cheap = cheap.filter(as_well);
     let depth = if cheap.is_some() { Depth::Cheap } else { Depth::Full };
     let target = first.failure;
     let mut judge = |candidate: &Program| {
@@ -241,7 +244,7 @@ fn tidy(program: Program, side: Side, target: Failure) -> (Program, Failure) {
         true => remote::judge(program, side, Depth::Full, HUNG_AFTER),
         false => find(program, side, Depth::Full, &mut |_| {}).unwrap_or_default(),
     };
-    let whole = |candidate: &Program, found: &crate::ops::run::Finding| {
+    let whole = |candidate: &Program, found: &Finding| {
         found.failure.is_like(&target) && found.statements.len() == candidate.statements.len()
     };
     for candidate in [renamed(&program), program.clone()] {

@@ -46,3 +46,36 @@ impl Drop for Watchdog {
         self.0.store(OVER, Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Watchdog;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    #[test]
+    fn it_barks_once_nothing_moves_and_names_the_last() {
+        let (tell, told) = mpsc::channel();
+        let watchdog = Watchdog::new(Duration::from_millis(40), move |at| {
+            let _ = tell.send(at);
+        });
+        watchdog.begin(3);
+        watchdog.begin(7);
+        assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(7));
+    }
+
+    #[test]
+    fn it_is_quiet_before_the_start_and_after_the_end() {
+        let (tell, told) = mpsc::channel();
+        let watchdog = Watchdog::new(Duration::from_millis(20), move |at| {
+            let _ = tell.send(at);
+        });
+        assert!(told.recv_timeout(Duration::from_millis(100)).is_err());
+        drop(watchdog);
+        // The other end goes away unused.
+        assert_eq!(
+            told.recv_timeout(Duration::from_secs(20)),
+            Err(mpsc::RecvTimeoutError::Disconnected)
+        );
+    }
+}

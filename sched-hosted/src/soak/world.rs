@@ -91,6 +91,9 @@ impl Course {
             cgroup_mode: CgroupMode::ALL[draw.below(CgroupMode::ALL.len() as u64) as usize],
         };
         let profile = match swarm {
+            true if world == World::Groups && mix.tasks.is_none() && draw.below(12) == 0 => {
+                crowd(seed)
+            }
             true => stressed(profile, seed, &mut draw),
             false => profile,
         };
@@ -202,6 +205,19 @@ fn stressed(profile: Profile, seed: u64, draw: &mut Stream) -> Profile {
         profile = profile.with(kind, weight.saturating_mul(8));
     }
     profile
+}
+
+/// One group with so many tasks that never sleep that its sums need more than 32 bits (from 88 of them on).
+fn crowd(seed: u64) -> Profile {
+    let profile = Profile::flat(240).with_groups(1).with_group_tree(seed).with(Kind::Task, 800);
+    let profile = [Kind::Block, Kind::Exit, Kind::Shares, Kind::GroupIdle].into_iter().fold(
+        profile,
+        |profile, kind| {
+            let weight = profile.weight(kind);
+            profile.with(kind, weight / 8)
+        },
+    );
+    Profile { steps: vec![Step { low_ns: MS, high_ns: 4 * MS, weight: 1 }], ..profile }
 }
 
 /// Features that change what the class does here. Each is turned over in every eighth run or so.

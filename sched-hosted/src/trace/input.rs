@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Opens a recording: plain text, `.xz` or `.gz`, told apart by their first bytes, whatever the name. Others are
+//! Opens a recording: plain text, `.xz`, `.gz` or `.zst`, told apart by their first bytes, whatever the name. Others are
 //! named, with the command that turns them into text.
 
+use super::zstd::ZstdReader;
 use crate::error::{Error, Result};
 use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
@@ -40,6 +41,7 @@ pub fn unpack<'a>(name: &str, mut input: impl Read + 'a) -> Result<Box<dyn Read 
         Form::Text => Ok(Box::new(input)),
         Form::Xz => Ok(Box::new(XzReader::new_mem_limit(BufReader::new(input), true, XZ_KIB_MAX))),
         Form::Gzip => Ok(Box::new(MultiGzDecoder::new(BufReader::new(input)))),
+        Form::Zstd => Ok(Box::new(ZstdReader::new(BufReader::new(input)))),
         Form::Other(what, command) => Err(Error::bad_input(
             name,
             1,
@@ -59,14 +61,14 @@ enum Form {
     Text,
     Xz,
     Gzip,
+    Zstd,
     /// What it is, and the command that makes text of it.
     Other(&'static str, &'static str),
 }
 
 impl Form {
     fn of(magic: &[u8]) -> Form {
-        let others: [(&[u8], Form); 4] = [
-            (b"\x28\xb5\x2f\xfd", Form::Other("zstd data", "zstd -dc FILE | fairlab ... -")),
+        let others: [(&[u8], Form); 3] = [
             (b"BZh", Form::Other("bzip2 data", "bzip2 -dc FILE | fairlab ... -")),
             (
                 b"\x17\x08\x44tracing",
@@ -85,6 +87,9 @@ impl Form {
         }
         if magic.starts_with(b"\x1f\x8b") {
             return Form::Gzip;
+        }
+        if magic.starts_with(b"\x28\xb5\x2f\xfd") {
+            return Form::Zstd;
         }
         let found = others.iter().find(|(first, _)| magic.starts_with(first));
         found.map_or(Form::Text, |(_, form)| *form)
@@ -121,10 +126,10 @@ mod tests {
 
     #[test]
     fn what_is_not_read_is_named_with_the_command() {
-        let error = unpack("a.zst", &b"\x28\xb5\x2f\xfdxxxxxxxx"[..]).err().unwrap();
+        let error = unpack("a.bz2", &b"BZh91AY&SYxxxx"[..]).err().unwrap();
         let text = error.to_string();
-        assert!(text.starts_with("a.zst:1:1: this is zstd data"), "{text}");
-        assert!(text.contains("zstd -dc a.zst | fairlab ... -"), "{text}");
+        assert!(text.starts_with("a.bz2:1:1: this is bzip2 data"), "{text}");
+        assert!(text.contains("bzip2 -dc a.bz2 | fairlab ... -"), "{text}");
     }
 
     #[test]

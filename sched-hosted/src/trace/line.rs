@@ -11,6 +11,7 @@
 //! print them are read too; they say nothing of interrupts.
 
 use super::event::{Context, Kind, PrevState, Subject};
+use super::short;
 use memchr::memmem;
 
 /// CPU numbers from here on are taken for garbage.
@@ -76,6 +77,9 @@ pub fn parse(text: &[u8]) -> Result<Line<'_>, Bad> {
     let blank = text.iter().position(|c| *c != b' ' && *c != b'\t');
     match blank.map(|at| text[at]) {
         None | Some(b'#') => return Ok(Line::Comment),
+        // The first lines of trace-cmd report.
+        Some(b'c') if text.starts_with(b"cpus=") => return Ok(Line::Comment),
+        Some(b'v') if text.starts_with(b"version = ") => return Ok(Line::Comment),
         Some(b'C') => {
             if let Some(lost) = parse_lost(text) {
                 return Ok(lost);
@@ -98,11 +102,11 @@ pub fn parse(text: &[u8]) -> Result<Line<'_>, Bad> {
     }
     let args = args.trim_ascii();
     let kind = match name {
-        b"sched_switch" => switch(args),
-        b"sched_waking" => wake(args).map(|(task, target_cpu)| Kind::Waking { task, target_cpu }),
-        b"sched_wakeup" => wake(args).map(|(task, target_cpu)| Kind::Wakeup { task, target_cpu }),
+        b"sched_switch" => switch(args).or_else(|| short::switch(args)),
+        b"sched_waking" => woken(args).map(|(task, target_cpu)| Kind::Waking { task, target_cpu }),
+        b"sched_wakeup" => woken(args).map(|(task, target_cpu)| Kind::Wakeup { task, target_cpu }),
         b"sched_wakeup_new" => {
-            wake(args).map(|(task, target_cpu)| Kind::WakeupNew { task, target_cpu })
+            woken(args).map(|(task, target_cpu)| Kind::WakeupNew { task, target_cpu })
         }
         b"sched_stat_runtime" => stat_runtime(args),
         b"sched_process_fork" => fork(args),
@@ -123,10 +127,13 @@ fn bad(at: usize, what: &'static str) -> Bad {
 fn parse_lost(text: &[u8]) -> Option<Line<'_>> {
     let rest = text.trim_ascii().strip_prefix(b"CPU:")?;
     let (cpu, used) = leading_number(rest)?;
-    let rest = rest[used..].strip_prefix(b" [LOST ")?;
-    let events = leading_number(rest).map(|(events, _)| events);
     let cpu = u32::try_from(cpu).ok().filter(|cpu| *cpu < MAX_CPUS)?;
-    rest.ends_with(b"EVENTS]").then_some(Line::Lost { cpu, events })
+    // trace-cmd report says it the other way round: `CPU:0 [12 EVENTS DROPPED]`.
+    let rest = rest[used..].strip_prefix(b" [")?;
+    let rest = rest.strip_prefix(b"LOST ").unwrap_or(rest);
+    let events = leading_number(rest).map(|(events, _)| events);
+    let lost = rest.ends_with(b"EVENTS]") || rest.ends_with(b"EVENTS DROPPED]");
+    lost.then_some(Line::Lost { cpu, events })
 }
 
 /// The head of the line, and where the event's name begins.
@@ -288,6 +295,10 @@ fn switch(args: &[u8]) -> Option<Kind<'_>> {
     })
 }
 
+fn woken(args: &[u8]) -> Option<(Subject<'_>, u32)> {
+    wake(args).or_else(|| short::wake(args).filter(|(_, cpu)| *cpu < MAX_CPUS))
+}
+
 fn wake(args: &[u8]) -> Option<(Subject<'_>, u32)> {
     let (rest, cpu) = number_at_end(args, b" target_cpu=")?;
     // Old kernels say in between whether it was successful.
@@ -447,6 +458,8 @@ mod tests {
         let lost = |cpu, events| Ok(Line::Lost { cpu, events });
         assert_eq!(parse(b"CPU:3 [LOST 12 EVENTS]"), lost(3, Some(12)));
         assert_eq!(parse(b"CPU:3 [LOST EVENTS]"), lost(3, None));
+        assert_eq!(parse(b"CPU:3 [12 EVENTS DROPPED]"), lost(3, Some(12)));
+        assert_eq!(parse(b"cpus=2"), Ok(Line::Comment));
         let other = b"<idle>-0 [001] d..2. 1.000001: irq_handler_entry: irq=1 name=x";
         assert!(matches!(parse(other), Ok(Line::Other(_))));
     }

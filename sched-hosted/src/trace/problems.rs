@@ -21,12 +21,14 @@ pub enum Wrong {
     TimeJump,
     /// An event in the context of another task than the one switched in last: a sched_switch is missing.
     BrokenChain,
+    /// A timestamp in seconds among ones in ns, or the other way round: skipped.
+    OtherClock,
     /// The compressed data end in the middle, or are damaged: what came before was taken.
     EndsEarly,
 }
 
 /// All of them, in the order in which they are reported.
-const ALL: [Wrong; 8] = [
+const ALL: [Wrong; 9] = [
     Wrong::NoTraceLine,
     Wrong::LongLine,
     Wrong::CutLine,
@@ -34,6 +36,7 @@ const ALL: [Wrong; 8] = [
     Wrong::TimeBack,
     Wrong::TimeJump,
     Wrong::BrokenChain,
+    Wrong::OtherClock,
     Wrong::EndsEarly,
 ];
 
@@ -68,6 +71,10 @@ impl Wrong {
             Wrong::BrokenChain => (
                 "another task than the one switched in last, taken as running now",
                 "record sched_switch on all CPUs, without filters",
+            ),
+            Wrong::OtherClock => (
+                "a timestamp of another clock than the ones before, skipped",
+                "give recordings of different clocks as files of their own",
             ),
             Wrong::EndsEarly => (
                 "the compressed data are damaged or end early, the rest is missing",

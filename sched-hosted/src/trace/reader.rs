@@ -2,7 +2,7 @@
 //! Streams a recording: lines into events, in bounded memory, whatever the input.
 //!
 //! What is wrong with a line is noted and survived ([`Problems`]); what makes the whole recording meaningless (no
-//! scheduler event in it, two clocks in one file) is an error.
+//! scheduler event in it) is an error.
 
 use super::event::{Event, Kind, Subject};
 use super::line::{self, Bad, Clock, Head, Line};
@@ -44,7 +44,7 @@ pub struct Summary {
 /// Reads `input` to its end and hands each event to `sink`, in the order of the file; `name` is what messages call it.
 ///
 /// # Errors
-/// It cannot be read, no scheduler event is in it, or timestamps of two clocks are.
+/// It cannot be read, or no scheduler event is in it.
 pub fn read(name: &str, input: impl Read, sink: impl FnMut(&Event<'_>)) -> Result<Summary> {
     let mut reader = Reader { name, sink, summary: Summary::default(), cpus: Vec::new() };
     reader.read(input)?;
@@ -139,7 +139,8 @@ impl<S: FnMut(&Event<'_>)> Reader<'_, S> {
             }
             Ok(Line::Other(head)) => {
                 self.summary.other_events += 1;
-                self.clock(&head)
+                self.clock(&head);
+                Ok(())
             }
             Ok(Line::Event(head, kind)) => self.event(&head, kind),
             Err(Bad { column, what }) => {
@@ -160,13 +161,16 @@ impl<S: FnMut(&Event<'_>)> Reader<'_, S> {
     }
 
     fn event(&mut self, head: &Head<'_>, kind: Kind<'_>) -> Result<()> {
+        if !self.clock(head) {
+            return Ok(());
+        }
         let last_ns = self.summary.last_ns;
         if self.summary.events > 0 && head.ts_ns > last_ns.saturating_add(DAY_NS) {
             let detail = || format!("{} ns after {last_ns} ns", head.ts_ns);
             self.summary.problems.note(Wrong::TimeJump, self.summary.lines, 1, detail);
             return Ok(());
         }
-        let ts_ns = self.time(head)?;
+        let ts_ns = self.time(head);
         let summary = &mut self.summary;
         if summary.events == 0 {
             summary.first_ns = ts_ns;
@@ -197,28 +201,19 @@ impl<S: FnMut(&Event<'_>)> Reader<'_, S> {
         Ok(())
     }
 
-    /// All timestamps are of one clock.
-    fn clock(&mut self, head: &Head<'_>) -> Result<()> {
+    /// Whether the timestamp is of the clock that the first one was of.
+    fn clock(&mut self, head: &Head<'_>) -> bool {
         let clock = *self.summary.clock.get_or_insert(head.clock);
         if clock == head.clock {
-            return Ok(());
+            return true;
         }
-        Err(Error::bad_input(
-            self.name,
-            u32::try_from(self.summary.lines).unwrap_or(u32::MAX),
-            1,
-            format!(
-                "a timestamp in {} after ones in {}",
-                clock_text(head.clock),
-                clock_text(clock)
-            ),
-            "give recordings of different clocks as files of their own",
-        ))
+        let detail = || format!("{} after ones in {}", clock_text(head.clock), clock_text(clock));
+        self.summary.problems.note(Wrong::OtherClock, self.summary.lines, 1, detail);
+        false
     }
 
     /// The event's time, which does not go back within its CPU.
-    fn time(&mut self, head: &Head<'_>) -> Result<u64> {
-        self.clock(head)?;
+    fn time(&mut self, head: &Head<'_>) -> u64 {
         let seen = self.cpu(head.cpu);
         let last_ns = seen.ts_ns;
         seen.ts_ns = last_ns.max(head.ts_ns);
@@ -226,7 +221,7 @@ impl<S: FnMut(&Event<'_>)> Reader<'_, S> {
             let detail = || format!("CPU {}: {} ns after {last_ns} ns", head.cpu, head.ts_ns);
             self.summary.problems.note(Wrong::TimeBack, self.summary.lines, 1, detail);
         }
-        Ok(last_ns.max(head.ts_ns))
+        last_ns.max(head.ts_ns)
     }
 
     fn chain(&mut self, cpu: u32, running: Subject<'_>) {

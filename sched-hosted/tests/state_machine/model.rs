@@ -151,7 +151,8 @@ impl Model {
             }
             Op::Nice { task, .. } | Op::Param { task, .. } => self.tasks.contains_key(&task),
             Op::Migrate { task, cpu } => {
-                let queued = |t: &Task| t.competes() || (t.state == TaskState::Delayed && !t.throttled);
+                let queued =
+                    |t: &Task| t.competes() || (t.state == TaskState::Delayed && !t.throttled);
                 self.is_cpu(cpu) && !self.runs(task) && is(task, &|t| queued(t) && t.cpu != cpu)
             }
             Op::FinishDelayed { task } => is(task, &|t| t.state == TaskState::Delayed),
@@ -176,7 +177,8 @@ impl Model {
                 self.order.push(task);
                 let state = TaskState::New;
                 let throttled = false;
-                self.tasks.insert(task, Task { state, cpu, throttled, group, nice, policy, slice_ns });
+                self.tasks
+                    .insert(task, Task { state, cpu, throttled, group, nice, policy, slice_ns });
             }
             Op::New { task } => self.task(task).state = TaskState::Runnable,
             Op::Wake { task, cpu, .. } => {
@@ -189,8 +191,11 @@ impl Model {
             }
             Op::Block { cpu } => {
                 let name = self.running(cpu);
-                self.task(name).state =
-                    if seen.delayed.contains(&name) { TaskState::Delayed } else { TaskState::Blocked };
+                self.task(name).state = if seen.delayed.contains(&name) {
+                    TaskState::Delayed
+                } else {
+                    TaskState::Blocked
+                };
                 switched = Some(cpu);
             }
             Op::Exit { cpu } => {
@@ -247,14 +252,16 @@ impl Model {
             }
             task.throttled = seen.throttled.contains(&name);
         }
-        let wrong = self.tasks.iter().find(|(_, task)| task.throttled && !self.is_limited(task.group));
-        ensure(wrong.is_none(), || format!("parked, but no group on its path has a quota: {wrong:?}"))
+        let wrong =
+            self.tasks.iter().find(|(_, task)| task.throttled && !self.is_limited(task.group));
+        ensure(wrong.is_none(), || {
+            format!("parked, but no group on its path has a quota: {wrong:?}")
+        })
     }
 
     fn is_limited(&self, group: GroupName) -> bool {
-        self.knobs[&group].limited || self.parent(group).is_some_and(|above| {
-            above != group && self.is_limited(above)
-        })
+        self.knobs[&group].limited
+            || self.parent(group).is_some_and(|above| above != group && self.is_limited(above))
     }
 
     /// Only a schedule changes who runs, and only on its CPU. A CPU with somebody to run does not idle.
@@ -262,7 +269,9 @@ impl Model {
         for cpu in 0..self.current.len() {
             let (before, after) = (self.current[cpu], seen.current[cpu]);
             if switched != Some(cpu as u32) {
-                ensure(before == after, || format!("CPU {cpu} switched from {before:?} to {after:?}"))?;
+                ensure(before == after, || {
+                    format!("CPU {cpu} switched from {before:?} to {after:?}")
+                })?;
                 continue;
             }
             self.current[cpu] = after;
@@ -272,9 +281,11 @@ impl Model {
                 None => ensure(!self.tasks.values().any(|task| here(&task)), || {
                     format!("CPU {cpu} idles while somebody waits: {:?}", self.tasks)
                 })?,
-                Some(name) => ensure(self.tasks.get(&name).is_some_and(|task| here(&task)), || {
-                    format!("CPU {cpu} runs {name:?}, which is {:?}", self.tasks.get(&name))
-                })?,
+                Some(name) => {
+                    ensure(self.tasks.get(&name).is_some_and(|task| here(&task)), || {
+                        format!("CPU {cpu} runs {name:?}, which is {:?}", self.tasks.get(&name))
+                    })?
+                }
             }
         }
         Ok(())
@@ -304,17 +315,17 @@ impl Model {
         let state = State::of_part(class, Part::Core);
         for (object, field, value) in state.fields() {
             if let Some(expected) = self.expected(object, field) {
-                ensure(expected.contains(&value), || {
-                    format!("{field} of {object:?} is {value:?}, not one of {expected:?}")
+                ensure(expected.is(value), || {
+                    format!("{field} of {object:?} is {value:?}, expected {expected:?}")
                 })?;
             }
         }
         Ok(())
     }
 
-    /// What a field may be, if it can be known.
-    fn expected(&self, object: Object, field: &str) -> Option<Vec<Value>> {
-        let number = |number: u64| vec![Value::U64(number)];
+    /// What a field must be, if it can be known.
+    fn expected(&self, object: Object, field: &str) -> Option<Expected> {
+        let number = |number: u64| Expected::Is(Value::U64(number));
         Some(match (object, field) {
             (Object::Rq(cpu), "nr_switches") => number(self.switches[cpu as usize]),
             (Object::Rq(cpu), "nr_running") => {
@@ -326,29 +337,18 @@ impl Model {
                 number(self.tasks.values().filter(here).count() as u64)
             }
             (Object::Cfs(_, group), "idle") => {
-                vec![Value::I64(i64::from(self.knobs[&group].idle))]
+                Expected::Is(Value::I64(i64::from(self.knobs[&group].idle)))
             }
             (Object::Cfs(_, group), "throttled") if !self.knobs[&group].limited => {
-                vec![Value::Bool(false)]
+                Expected::Is(Value::Bool(false))
             }
-            (Object::Task(name), "load") => self.weights(&self.tasks[&name]),
+            (Object::Task(name), "load") => weight(&self.tasks[&name]),
             (Object::Task(name), "slice") => number(self.slice(&self.tasks[&name])),
             (Object::Task(name), "custom_slice") => {
-                vec![Value::Bool(self.tasks[&name].slice_ns != 0)]
+                Expected::Is(Value::Bool(self.tasks[&name].slice_ns != 0))
             }
             _ => return None,
         })
-    }
-
-    /// Each step of nice is a factor of 1.25 in weight, up to the rounding of small integers.
-    fn weights(&self, task: &Task) -> Vec<Value> {
-        if task.policy == Policy::Idle {
-            return vec![Value::U64(IDLE)];
-        }
-        let ideal = NICE_0 as f64 * 1.25f64.powi(-task.nice);
-        let units = (ideal / 1024.0).round() as i64;
-        let slack = units / 250 + 1;
-        (units - slack..=units + slack).map(|unit| Value::U64((unit as u64) << 10)).collect()
     }
 
     fn slice(&self, task: &Task) -> u64 {
@@ -357,4 +357,34 @@ impl Model {
             ns => ns.clamp(100_000, 100_000_000),
         }
     }
+}
+
+/// What a field must be.
+#[derive(Clone, Copy, Debug)]
+enum Expected {
+    Is(Value),
+    Between(u64, u64),
+}
+
+impl Expected {
+    fn is(self, value: Value) -> bool {
+        match (self, value) {
+            (Expected::Is(expected), value) => expected == value,
+            (Expected::Between(low, high), Value::U64(value)) => (low..=high).contains(&value),
+            (Expected::Between(..), _) => false,
+        }
+    }
+}
+
+/// Each step of nice is a factor of 1.25 in weight; the kernel's small integers are off by up to 3 %, or one unit.
+fn weight(task: &Task) -> Expected {
+    if task.policy == Policy::Idle {
+        return Expected::Is(Value::U64(IDLE));
+    }
+    if task.nice == 0 {
+        return Expected::Is(Value::U64(NICE_0));
+    }
+    let ideal = (NICE_0 as f64 * 1.25f64.powi(-task.nice)) as u64;
+    let slack = ideal * 3 / 100 + 1024;
+    Expected::Between(ideal - slack, ideal + slack)
 }

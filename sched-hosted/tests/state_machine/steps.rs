@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use sched_hosted::ops::{CgroupMode, GroupName, Header, Names, Op, Policy, TaskName};
 use std::ops::RangeInclusive;
 
-const TASKS: u32 = 5;
+const TASKS: u32 = 7;
 const GROUPS: [&str; 4] = ["/a", "/a/b", "/a/b/c", "/d"];
 /// One more CPU than most machines have: to be refused.
 const CPUS: u32 = 3;
@@ -99,8 +99,13 @@ fn pass() -> impl Strategy<Value = Draft> {
 fn about_tasks(groups: bool) -> impl Strategy<Value = Draft> {
     let group = if groups { group().boxed() } else { Just(GroupName::ROOT).boxed() };
     let make = (name(), cpu(), nice(), policy(), slice_ns(), group).prop_map(
-        |(task, cpu, nice, policy, slice_ns, group)| {
-            Op::Task { task, cpu, nice, policy, slice_ns, group }
+        |(task, cpu, nice, policy, slice_ns, group)| Op::Task {
+            task,
+            cpu,
+            nice,
+            policy,
+            slice_ns,
+            group,
         },
     );
     let wake = (name(), any::<bool>(), prop::option::weighted(0.2, cpu()))
@@ -133,7 +138,8 @@ fn about_cpus() -> impl Strategy<Value = Draft> {
 
 fn about_groups() -> impl Strategy<Value = Draft> {
     let shares = prop_oneof![Just(1_024), 2..300_000u64];
-    let quota = (group(), 1_000..100_000u64, prop::option::of(1_000..30_000u64))
+    // Small ones: they are to be used up.
+    let quota = (group(), 1_000..100_000u64, prop::option::weighted(0.8, 1_000..4_000u64))
         .prop_map(|(group, period_us, quota_us)| Op::Quota { group, period_us, quota_us });
     let idle = (group(), any::<bool>()).prop_map(|(group, idle)| Op::GroupIdle { group, idle });
     prop_oneof![
@@ -141,9 +147,9 @@ fn about_groups() -> impl Strategy<Value = Draft> {
         3 => draft((name(), group()).prop_map(|(task, group)| Op::Move { task, group })),
         2 => draft((group(), shares).prop_map(|(group, shares)| Op::Shares { group, shares })),
         1 => draft(idle),
-        4 => draft(quota),
-        4 => draft(Just(Op::Timers)),
-        7 => draft(cpu().prop_map(|cpu| Op::UserReturn { cpu })),
+        6 => draft(quota),
+        3 => draft(Just(Op::Timers)),
+        12 => draft(cpu().prop_map(|cpu| Op::UserReturn { cpu })),
     ]
 }
 
@@ -197,6 +203,6 @@ pub fn flat(most: usize) -> impl Strategy<Value = Vec<Op>> {
 /// Up to so many steps of all kinds.
 pub fn all(most: usize) -> impl Strategy<Value = Vec<Op>> {
     let step =
-        prop_oneof![6 => pass(), 5 => about_tasks(true), 8 => about_cpus(), 4 => about_groups()];
+        prop_oneof![6 => pass(), 5 => about_tasks(true), 8 => about_cpus(), 6 => about_groups()];
     with_beginning(true, step, most)
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Load tracking, estimates, the groups' shares and quotas.
 //!
-//! All of it is exact in v7.3: integer arithmetic on clocks, counts and weights. So it is kept here a second time, by own
-//! rules and in plain numbers, operation by operation, and compared: a step that is left out, done twice or in the wrong
-//! order shows as a number that is not what it should be. What the queue's side decides (who runs, whose dequeue is
-//! delayed, which one a pick completed) is taken from the class: it is not judged here.
+//! All of it is exact in v7.3: integer arithmetic on clocks, counts and weights. So it is kept here a second time, by
+//! own rules and in plain numbers, operation by operation, and compared: a step that is left out, done twice or in the
+//! wrong order shows as a number that is not what it should be. What the queue's side decides (who runs, whose dequeue
+//! is delayed, which one a pick completed) is taken from the class: it is not judged here.
 
 mod compare;
 mod group;
@@ -24,8 +24,9 @@ use sched_core::sched::{self, Rq};
 use sched_core::trace::Hooks;
 use steps::Seen;
 
-/// Of more dequeues that one pick completed not all orders are tried: then it is not judged.
-const MOST_COMPLETED: usize = 5;
+/// So many orders of the dequeues that one pick completed are tried, the likeliest first; a state that none of so many
+/// explains is not judged if there are more.
+const MOST_ORDERS: usize = 120;
 
 /// What is remembered from before an operation.
 #[derive(Debug, Default)]
@@ -52,7 +53,12 @@ impl Laws {
         report: &mut Report<'_>,
     ) {
         let Some(model) = self.model.as_mut().filter(|_| !self.lost) else { return };
-        model.op += 1;
+        if let Op::At { ns } = *op {
+            // Nothing looks at the clock before the next operation.
+            model.now = ns;
+            return;
+        }
+        model.begin();
         let cpu = cpu_of(op);
         let seen = Seen {
             next: cpu.and_then(|cpu| running(driver.machine().cpu_rq(cpu))),
@@ -60,6 +66,7 @@ impl Laws {
             parent: parent_of(driver, op),
         };
         self.gone.clear();
+        let model = &mut **model;
         let named = match *op {
             Op::FinishDelayed { task } => Some(task.0 as usize),
             _ => None,
@@ -80,14 +87,22 @@ impl Laws {
             self.lost = model.compare(driver, report);
         } else {
             let blocked = blocked.filter(|_| !delayed && model.set.delay_dequeue);
-            self.lost = judge_orders(model, driver, op, Seen { delayed, ..seen }, &self.gone, blocked, report);
+            self.lost = judge_orders(
+                model,
+                driver,
+                op,
+                Seen { delayed, ..seen },
+                &self.gone,
+                blocked,
+                report,
+            );
         }
         model.follow_resched(driver);
     }
 }
 
 /// Several dequeues were completed, and their order does not show: one of all orders must explain the state. One that
-/// blocked may have been delayed first, and completed with the others.
+/// blocked may have been delayed first, and completed with the others. True if none does.
 fn judge_orders<H: Hooks>(
     model: &mut Model,
     driver: &Driver<'_, H>,
@@ -97,27 +112,21 @@ fn judge_orders<H: Hooks>(
     blocked: Option<usize>,
     report: &mut Report<'_>,
 ) -> bool {
-    if gone.len() > MOST_COMPLETED {
-        return true;
-    }
     let known = report.found.len();
     let mut first = None;
-    for delayed in [false, true] {
-        let mut order = gone.to_vec();
-        let mut seen = seen;
-        match blocked {
-            Some(task) if delayed => {
-                order.push(task);
-                seen.delayed = true;
-            }
-            _ if delayed => continue,
-            _ => {}
-        }
-        order.sort_unstable();
-        loop {
+    let mut all_tried = true;
+    let ways = [None, blocked];
+    for delayed in &ways[..1 + usize::from(blocked.is_some())] {
+        let mut gone = gone.to_vec();
+        gone.extend(delayed);
+        sort_by_deadline(driver, &mut gone);
+        // Tasks of the root group leave nothing behind that would tell who was first.
+        let flat = gone.iter().all(|&task| model.is_root(model.tasks[task].queue));
+        let mut order: Vec<usize> = (0..gone.len()).collect();
+        for _ in 0..if flat { 1 } else { MOST_ORDERS } {
             let mut tried = model.clone();
-            tried.completed.clone_from(&order);
-            tried.step(op, seen);
+            tried.completed = order.iter().map(|&at| gone[at]).collect();
+            tried.step(op, Seen { delayed: seen.delayed || delayed.is_some(), ..seen });
             if !tried.compare(driver, report) {
                 *model = tried;
                 return false;
@@ -128,9 +137,21 @@ fn judge_orders<H: Hooks>(
                 break;
             }
         }
+        all_tried &= flat || order.len() <= 5;
     }
-    report.found.extend(first.into_iter().flatten());
+    if all_tried {
+        report.found.extend(first.into_iter().flatten());
+    }
     true
+}
+
+/// The pick prefers the earliest.
+fn sort_by_deadline<H: Hooks>(driver: &Driver<'_, H>, tasks: &mut [usize]) {
+    let deadline = |task: usize| {
+        let p = driver.task_struct(crate::ops::TaskName(task as u32));
+        p.map_or(0, |p| p.se.deadline.get())
+    };
+    tasks.sort_by(|&a, &b| (deadline(a).wrapping_sub(deadline(b)) as i64).cmp(&0));
 }
 
 /// The next order, by the alphabet; false after the last.

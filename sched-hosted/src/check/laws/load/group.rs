@@ -2,7 +2,7 @@
 //! Averages that come and go, what groups pass up, their sums and shares, and the leaf list.
 
 use super::model::{Model, Removed, Who};
-use super::pelt::{UNCHANGED, Was};
+use super::pelt::{ATTACHED, DETACHED, PROPAGATED, REMOVED, REWEIGHTED, UNCHANGED, Was};
 use sched_core::sched::CgroupMode;
 
 /// The scaled weight of nice 0.
@@ -111,7 +111,9 @@ impl Model {
 
     /// What left from afar is taken off, and the level above will hear of it.
     fn remove_removed(&mut self, queue: usize) {
+        let op = self.op;
         let q = self.qm(queue);
+        q.avg.noted(op, REMOVED);
         let divider = q.avg.divider();
         let Removed { load, util, runnable, .. } = core::mem::take(&mut q.removed);
         let minus = |amount: u64| (amount as i64).wrapping_neg();
@@ -130,9 +132,12 @@ impl Model {
 
     /// attach_entity_load_avg().
     pub fn attach(&mut self, queue: usize, who: Who) {
+        let op = self.op;
+        self.qm(queue).avg.noted(op, ATTACHED);
         let to = self.q(queue).avg;
         let divider = to.divider();
         let e = self.em(who);
+        e.avg.noted(op, ATTACHED);
         let weight = down(e.weight);
         let avg = &mut e.avg;
         avg.last_update_time = to.last_update_time;
@@ -154,10 +159,13 @@ impl Model {
 
     /// detach_entity_load_avg().
     pub fn detach(&mut self, queue: usize, who: Who) {
-        let e = self.e(who);
+        let op = self.op;
+        let e = self.em(who);
+        e.avg.noted(op, DETACHED);
         let (old, weight) = (e.avg, down(e.weight));
         let minus = |amount: u64| (amount as i64).wrapping_neg();
         let q = self.qm(queue);
+        q.avg.noted(op, DETACHED);
         q.avg.add_load(minus(old.load_avg), minus(weight.wrapping_mul(old.load_sum)));
         q.avg.add_util(minus(old.util_avg), minus(u64::from(old.util_sum)));
         q.avg.add_runnable(minus(old.runnable_avg), minus(old.runnable_sum));
@@ -218,6 +226,9 @@ impl Model {
         let queue = self.e(who).queue;
         self.pass_up(queue, self.q(below).prop_runnable_sum);
 
+        let op = self.op;
+        self.qm(queue).avg.noted(op, PROPAGATED);
+        self.em(who).avg.noted(op, PROPAGATED);
         let divider = self.q(queue).avg.divider();
         let from = self.q(below).avg;
         let avg = &mut self.em(who).avg;
@@ -310,8 +321,10 @@ impl Model {
         if self.e(who).weight == weight {
             return;
         }
-        let queue = self.e(who).queue;
+        let (op, queue) = (self.op, self.e(who).queue);
+        self.qm(queue).avg.noted(op, REWEIGHTED);
         let e = self.em(who);
+        e.avg.noted(op, REWEIGHTED);
         let (old, old_avg, on_rq) = (e.weight, e.avg, e.on_rq);
         e.weight = weight;
         e.avg.load_avg = down(weight).wrapping_mul(e.avg.load_sum) / e.avg.divider();
@@ -398,7 +411,7 @@ impl Model {
         } else {
             rq.branch
         };
-        !before.is_some_and(|before| self.queue_above(before) == Some(queue))
+        before.is_none_or(|before| self.queue_above(before) != Some(queue))
     }
 
     // ---- coming and going ------------------------------------------------------------------------------------------
@@ -454,6 +467,8 @@ impl Model {
     pub fn remove(&mut self, who: Who) {
         let queue = self.e(who).queue;
         self.age_blocked(who, self.q(queue).avg.last_update_time);
+        let op = self.op;
+        self.em(who).avg.noted(op, REMOVED);
         let avg = self.e(who).avg;
         let removed = &mut self.qm(queue).removed;
         removed.nr = removed.nr.wrapping_add(1);

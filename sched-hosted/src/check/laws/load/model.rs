@@ -102,6 +102,8 @@ pub(super) struct Timer {
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub live: bool,
+    /// As the how manieth it was made; the root group is 0.
+    pub order: usize,
     pub parent: Option<usize>,
     /// Newest first.
     pub children: Vec<usize>,
@@ -133,6 +135,7 @@ impl Default for Group {
     fn default() -> Self {
         Group {
             live: false,
+            order: 0,
             parent: None,
             children: Vec::new(),
             depth: 0,
@@ -194,6 +197,14 @@ pub(super) struct Switches {
     pub mode: CgroupMode,
 }
 
+/// What an operation changed, by index.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Touched {
+    pub tasks: Vec<usize>,
+    pub gses: Vec<usize>,
+    pub queues: Vec<usize>,
+}
+
 /// All of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
@@ -209,6 +220,9 @@ pub(super) struct Model {
     pub queues: Vec<Queue>,
     pub groups: Vec<Group>,
     pub rqs: Vec<Cpu>,
+    pub touched: Touched,
+    /// How many groups were made.
+    pub made: usize,
     /// How many timers were armed.
     pub timers: u64,
     /// Delayed tasks that a pick completed in this operation, in its order.
@@ -245,11 +259,14 @@ impl Model {
 
     /// To change it: it is compared after the operation.
     pub fn em(&mut self, who: Who) -> &mut Entity {
-        let entity = match who {
-            Who::Task(task) => &mut self.tasks[task],
-            Who::Gse(queue) => &mut self.gses[queue],
+        let (entity, touched, at) = match who {
+            Who::Task(task) => (&mut self.tasks[task], &mut self.touched.tasks, task),
+            Who::Gse(queue) => (&mut self.gses[queue], &mut self.touched.gses, queue),
         };
-        entity.stamp = self.op;
+        if entity.stamp != self.op {
+            entity.stamp = self.op;
+            touched.push(at);
+        }
         entity
     }
 
@@ -258,9 +275,20 @@ impl Model {
     }
 
     pub fn qm(&mut self, queue: usize) -> &mut Queue {
-        let queue = &mut self.queues[queue];
-        queue.stamp = self.op;
-        queue
+        let q = &mut self.queues[queue];
+        if q.stamp != self.op {
+            q.stamp = self.op;
+            self.touched.queues.push(queue);
+        }
+        q
+    }
+
+    /// The next operation begins.
+    pub fn begin(&mut self) {
+        self.op += 1;
+        self.touched.tasks.clear();
+        self.touched.gses.clear();
+        self.touched.queues.clear();
     }
 
     /// The entity above.

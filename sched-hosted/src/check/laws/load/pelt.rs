@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The recurrence: what a span of time makes of the sums, and what they make of the averages.
 //!
-//! Own arithmetic, and exact: the factors are rounded down from 126 bits here, as the kernel's table is, and each product
-//! as its are, so that nothing has to be allowed for.
+//! Own arithmetic, and exact: the factors are made from roots of 62 bits and rounded down as the kernel's are, and so
+//! is each product, so that nothing has to be allowed for.
 
 /// What a series that was always 1 comes to.
 pub(super) const MAX: u32 = 47_742;
@@ -68,15 +68,30 @@ pub(super) struct Was {
     pub running: bool,
 }
 
-/// The last time that passed for it.
+/// What happened to it in one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Note {
-    /// In which operation.
+    /// In which.
     pub op: u64,
-    /// 1024 ns.
+    /// The time that passed, 1024 ns, and the state in it.
     pub elapsed: u64,
     pub was: Was,
+    pub events: u8,
 }
+
+/// What an event is to an entity, and to a queue; by its bit.
+pub(super) const EVENTS: [(u8, &str, &str); 5] = [
+    (ATTACHED, "it was attached", "an entity was attached"),
+    (DETACHED, "it was detached", "an entity was detached"),
+    (REMOVED, "it left from afar", "what had left from afar was taken off"),
+    (PROPAGATED, "it took over what its queue has become", "a group below changed"),
+    (REWEIGHTED, "its weight changed", "an entity's weight changed"),
+];
+pub(super) const ATTACHED: u8 = 1;
+pub(super) const DETACHED: u8 = 2;
+pub(super) const REMOVED: u8 = 4;
+pub(super) const PROPAGATED: u8 = 8;
+pub(super) const REWEIGHTED: u8 = 16;
 
 impl Avg {
     /// The divider at this point of the period.
@@ -98,7 +113,8 @@ impl Avg {
         self.last_update_time = self.last_update_time.wrapping_add(elapsed << 10);
         // What is not queued is not runnable and does not run.
         let was = if was.load == 0 { Was::default() } else { was };
-        self.note = Note { op, elapsed, was };
+        self.noted(op, 0);
+        (self.note.elapsed, self.note.was) = (elapsed, was);
 
         let end = elapsed + u64::from(self.period_contrib);
         let (periods, rest) = (end / 1024, (end % 1024) as u32);
@@ -120,6 +136,14 @@ impl Avg {
             self.util_sum = self.util_sum.wrapping_add((amount << 10) as u32);
         }
         periods as u32 != 0
+    }
+
+    /// Remembers an event of operation `op`.
+    pub fn noted(&mut self, op: u64, event: u8) {
+        if self.note.op != op {
+            self.note = Note { op, ..Note::default() };
+        }
+        self.note.events |= event;
     }
 
     /// The averages from the sums.

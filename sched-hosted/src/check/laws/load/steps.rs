@@ -6,7 +6,7 @@ use super::group::{NICE_0, Then};
 use super::levels::{
     DEQUEUE_DELAYED, DEQUEUE_SLEEP, ENQUEUE_DELAYED, ENQUEUE_MIGRATED, ENQUEUE_WAKEUP,
 };
-use super::model::{Entity, Model, Queue, Who};
+use super::model::{Entity, Model, Who};
 use crate::ops::{Op, Policy};
 
 /// The weights of nice -20 to 19.
@@ -116,21 +116,9 @@ impl Model {
         }
         let weight = weight_of(prio, idle_policy);
         let group = self.group_of(queue);
-        let live = true;
-        let new = true;
-        let stamp = self.op;
-        let fresh = Entity {
-            weight,
-            queue,
-            live,
-            new,
-            group,
-            prio,
-            idle_policy,
-            stamp,
-            ..Entity::default()
-        };
-        self.tasks[task] = fresh;
+        let e = self.em(Who::Task(task));
+        let fresh = Entity { weight, queue, group, prio, idle_policy, ..Entity::default() };
+        *e = Entity { live: true, new: true, stamp: e.stamp, ..fresh };
         self.tasks[task].avg.load_avg = super::group::down(weight);
     }
 
@@ -320,14 +308,15 @@ impl Model {
     fn make_group(&mut self, group: usize, parent: usize, shares: Option<u64>) {
         self.make_room(group);
         let depth = self.groups[parent].depth + 1;
+        self.made += 1;
+        let order = self.made;
         let tg = &mut self.groups[group];
-        (tg.live, tg.parent, tg.depth) = (true, Some(parent), depth);
+        (tg.live, tg.order, tg.parent, tg.depth) = (true, order, Some(parent), depth);
         self.groups[parent].children.insert(0, group);
         for cpu in 0..self.cpus {
-            let queue = self.queue_of(group, cpu);
-            self.queues[queue] = Queue { stamp: self.op, ..Queue::default() };
-            let gse = Entity { weight: NICE_0, live: true, stamp: self.op, ..Entity::default() };
-            self.gses[queue] = Entity { queue: self.queue_of(parent, cpu), ..gse };
+            let (queue, above) = (self.queue_of(group, cpu), self.queue_of(parent, cpu));
+            let gse = self.em(Who::Gse(queue));
+            (gse.weight, gse.queue, gse.live) = (NICE_0, above, true);
         }
         for cpu in 0..self.cpus {
             let queue = self.queue_of(group, cpu);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! V, lag and who is owed service, in exact arithmetic; and the reference point that follows V.
 //!
-//! `V = z + floor(sum(w * (v - z)) / sum(w))` over all that compete. A key is whole, so `key * W <= sum` says the same as
-//! `key <= floor(sum / W)`: who is owed service stands at or before V.
+//! `V = z + floor(sum(w * (v - z)) / sum(w))` over all that compete. A key is whole, so `key * W <= sum` says the
+//! same as `key <= floor(sum / W)`: who is owed service stands at or before V.
 
 use super::model::{Model, Why};
 use sched_core::features::SchedFeat;
@@ -124,8 +124,8 @@ impl Model {
         lag.min(limit).max(limit.wrapping_neg())
     }
 
-    /// Stores the lag with which `task` leaves, or is woken. A delayed one never owes more than when it was delayed, and
-    /// with DELAY_ZERO is owed nothing. True if what is stored is not its distance from V.
+    /// Stores the lag with which `task` leaves, or is woken. A delayed one never owes more than when it was delayed,
+    /// and with DELAY_ZERO is owed nothing. True if what is stored is not its distance from V.
     pub fn store_lag(&mut self, cpu: u32, task: u32, why: Why) -> bool {
         let average = self.average(cpu);
         let mut lag = self.limited_lag(cpu, task, average);

@@ -50,8 +50,8 @@ impl Model {
         }
     }
 
-    /// curr pays for the time since it was last charged: once, by its weight. That may end its request; when its turn is
-    /// over, and it is not alone, it is told so, and is not preferred any longer.
+    /// curr pays for the time since it was last charged: once, by its weight. That may end its request; when its
+    /// turn is over, and it is not alone, it is told so, and is not preferred any longer.
     pub fn charge(&mut self, cpu: u32) {
         let Some(curr) = self.cpu(cpu).curr else { return };
         let now = self.cpu(cpu).clock;

@@ -2,7 +2,7 @@
 //! The state after an operation against what the rules make of the state before it, field by field.
 
 use super::explain;
-use super::model::{Model, Whys};
+use super::model::{Model, Task, Whys};
 use crate::check::Report;
 use crate::ops::driver::Driver;
 use crate::ops::{Op, TaskName};
@@ -19,6 +19,7 @@ impl Model {
         op: &Op,
         report: &mut Report<'_>,
     ) -> bool {
+        self.turn = self.turn.wrapping_add(1);
         let mut same = true;
         for rq in driver.machine().runqueues() {
             same &= self.same_runqueue(rq);
@@ -60,64 +61,61 @@ impl Model {
         differs == 0
     }
 
+    /// Of a task that the operation does not concern, virtual time, service and protection are looked at after every
+    /// operation while it is queued; the rest, and sleepers, after every eighth.
     #[inline(always)]
     fn same_task<'a, H: Hooks>(&mut self, name: TaskName, p: &'a TaskStruct<'a, H>) -> bool {
         let Some(Some(t)) = self.tasks.get_mut(name.0 as usize) else { return false };
+        let closely = t.touched || name.0.wrapping_sub(self.turn) & 7 == 0;
+        if !closely && !t.queued {
+            return true;
+        }
         let se = &p.se;
-        let group = p.sched_task_group.get().map_or(0, |tg| tg.id.get());
-        let flags = |queued: bool, delayed: bool, relative: bool, custom: bool, parked: bool| {
-            u64::from(queued)
-                | u64::from(delayed) << 1
-                | u64::from(relative) << 2
-                | u64::from(custom) << 3
-                | u64::from(parked) << 4
-        };
         let differs = (se.vruntime.get() ^ t.vruntime)
             | (se.deadline.get() ^ t.deadline)
             | (se.vlag.get() ^ t.vlag) as u64
             | (se.vprot.get() ^ t.vprot)
             | (se.slice.get() ^ t.slice)
             | (se.h_load.weight.get() ^ t.weight)
-            | (se.load.weight.get() ^ t.load)
             | (se.exec_start.get() ^ t.exec_start)
-            | (se.sum_exec_runtime.get() ^ t.sum_exec)
-            | (se.prev_sum_exec_runtime.get() ^ t.prev_sum_exec)
-            | (se.nr_migrations.get() ^ t.migrations)
-            | u64::from(sched::task_cpu(p) ^ t.cpu)
-            | u64::from(group ^ t.group)
-            | u64::from(p.__state.load(Ordering::Relaxed) ^ t.state)
-            | u64::from((p.on_rq.load(Ordering::Relaxed) ^ t.on_rq) as u32)
-            | u64::from((p.static_prio.get() ^ t.static_prio) as u32)
-            | u64::from((p.prio.get() ^ t.static_prio) as u32)
-            | (p.policy.get() as u64 ^ t.policy as u64)
-            | (flags(
-                se.on_rq.get(),
-                se.sched_delayed.get(),
-                se.rel_deadline.get(),
-                se.custom_slice.get(),
-                p.throttled.get(),
-            ) ^ flags(t.queued, t.delayed, t.relative, t.custom, t.parked));
-        if differs == 0 {
-            t.why = Whys::default();
+            | (se.sum_exec_runtime.get() ^ t.sum_exec);
+        let flags = (se.on_rq.get() ^ t.queued)
+            | (se.sched_delayed.get() ^ t.delayed)
+            | (se.rel_deadline.get() ^ t.relative)
+            | (se.custom_slice.get() ^ t.custom);
+        if differs != 0 || flags {
+            return false;
         }
-        differs == 0
+        if !closely {
+            return true;
+        }
+        let same = same_rest(t, p);
+        if same {
+            t.why = Whys::default();
+            t.touched = false;
+        }
+        same
     }
 
+    /// Who runs first, then clocks and tasks; requests to reschedule, the buddy and what is counted follow from those,
+    /// as a rule, so they are told if nothing else is.
     #[cold]
     fn tell<H: Hooks>(&mut self, driver: &Driver<'_, H>, op: &Op, report: &mut Report<'_>) {
-        for rq in driver.machine().runqueues() {
-            if !self.same_runqueue(rq) && explain::runqueue(self, rq, report) {
-                // Another task runs: that others differ follows.
-                return;
+        let runqueues = driver.machine().runqueues();
+        let found = report.found.len();
+        for rq in runqueues {
+            if !self.same_runqueue(rq) {
+                explain::who_runs(self, rq, report);
             }
+        }
+        if report.found.len() != found {
+            return;
         }
         for (name, p) in driver.task_structs() {
             if !self.same_task(name, p) {
                 match self.tasks.get(name.0 as usize) {
                     Some(Some(t)) => explain::task(self, t, name, p, op, report),
-                    _ => {
-                        report.task("I-ONLY", name, "", "is there, but was never made".to_string())
-                    }
+                    _ => report.task("I-ONLY", name, "", "is there, but was not made".to_string()),
                 }
             }
         }
@@ -128,5 +126,28 @@ impl Model {
                 explain::weight(driver, t, TaskName(task), report);
             }
         }
+        if report.found.len() == found {
+            for rq in runqueues {
+                if !self.same_runqueue(rq) {
+                    explain::runqueue(self, rq, report);
+                }
+            }
+        }
     }
+}
+
+/// Parameters, states, and the like.
+fn same_rest<'a, H: Hooks>(t: &Task, p: &'a TaskStruct<'a, H>) -> bool {
+    let se = &p.se;
+    p.throttled.get() == t.parked
+        && se.load.weight.get() == t.load
+        && se.prev_sum_exec_runtime.get() == t.prev_sum_exec
+        && se.nr_migrations.get() == t.migrations
+        && sched::task_cpu(p) == t.cpu
+        && p.sched_task_group.get().map_or(0, |tg| tg.id.get()) == t.group
+        && p.__state.load(Ordering::Relaxed) == t.state
+        && p.on_rq.load(Ordering::Relaxed) == t.on_rq
+        && p.static_prio.get() == t.static_prio
+        && p.prio.get() == t.static_prio
+        && p.policy.get() == t.policy
 }

@@ -3,11 +3,11 @@
 
 use super::charge::{LAZY, NOW};
 use super::groups::Actual;
-use super::model::{Model, Task, Why, World};
+use super::model::{Model, N0, Task, Why, World};
 use crate::check::Report;
 use crate::ops::driver::Driver;
 use crate::ops::{Op, TaskName};
-use sched_core::sched::{self, Rq, SchedClass, TaskStruct};
+use sched_core::sched::{self, Rq, SchedClass, SchedEntity, TaskStruct};
 use sched_core::sync::Ordering;
 use sched_core::trace::Hooks;
 
@@ -21,6 +21,14 @@ fn ms(ns: i64) -> String {
     format!("{sign}{}.{:03} ms", size / 1_000_000, size % 1_000_000 / 1000)
 }
 
+/// Two values in words that tell them apart.
+fn in_words(is: i64, due: i64) -> (String, String) {
+    match (ms(is), ms(due)) {
+        (a, b) if a == b => (format!("{is} ns"), format!("{due} ns")),
+        both => both,
+    }
+}
+
 /// The distance of two virtual times in words.
 fn apart(is: u64, due: u64) -> String {
     let distance = is.wrapping_sub(due) as i64;
@@ -28,65 +36,68 @@ fn apart(is: u64, due: u64) -> String {
     format!("{} {side}", ms(distance.saturating_abs()))
 }
 
-/// The first thing that differs in a runqueue. True if another task runs than should.
-pub(super) fn runqueue<'a, H: Hooks>(
-    model: &Model,
-    rq: &'a Rq<'a, H>,
-    report: &mut Report<'_>,
-) -> bool {
-    let c = model.cpu(rq.cpu);
-    let cfs_rq = &rq.cfs;
-    let curr = rq.curr();
-    let text = |report: &Report<'_>, task: Option<u32>| match task {
-        None => "nobody".to_string(),
-        Some(task) => report.text(TaskName(task)).to_string(),
-    };
-    let name = |se: Option<&sched::SchedEntity<'a, H>>| se.map(|se| sched::task_of(se).pid.get());
-    let running = (!sched::is_idle_task(curr)).then(|| curr.pid.get());
+/// The name of a task by its number.
+fn text(report: &Report<'_>, task: Option<u32>) -> String {
+    task.map_or("nobody".to_string(), |task| report.text(TaskName(task)).to_string())
+}
 
-    if running != c.running || name(cfs_rq.curr.get()) != c.curr {
+fn number<H: Hooks>(se: Option<&SchedEntity<'_, H>>) -> Option<u32> {
+    se.map(|se| sched::task_of(se).pid.get())
+}
+
+fn running<H: Hooks>(rq: &Rq<'_, H>) -> Option<u32> {
+    let curr = rq.curr();
+    (!sched::is_idle_task(curr)).then(|| curr.pid.get())
+}
+
+/// Who runs, and what time it is there.
+pub(super) fn who_runs<'a, H: Hooks>(model: &Model, rq: &'a Rq<'a, H>, report: &mut Report<'_>) {
+    let c = model.cpu(rq.cpu);
+    let (clock, flags) = (rq.clock.get(), rq.clock_update_flags.get().bits());
+    if running(rq) != c.running || number(rq.cfs.curr.get()) != c.curr {
         let what = format!(
-            "{} runs, but of those owed service (buddy and protection considered) it is the turn of {}",
-            text(report, running),
+            "{} runs, but it is the turn of {}: of the buddy or a protected curr if they are owed service, else of \
+             the earliest deadline among those who are",
+            text(report, running(rq)),
             text(report, c.running)
         );
         report.rq("I-PICK", rq.cpu, "curr", what);
-        return true;
-    }
-    let (clock, flags) = (rq.clock.get(), rq.clock_update_flags.get().bits());
-    let tif = curr.thread_info_flags.load(Ordering::Relaxed);
-    if clock != c.clock || rq.clock_task.get() != c.clock {
+    } else if clock != c.clock || rq.clock_task.get() != c.clock {
         let what =
-            format!("clock is {clock}, clock_task {}, {} was due", rq.clock_task.get(), c.clock);
+            format!("clock is {clock} and clock_task {}, {} was due", rq.clock_task.get(), c.clock);
         report.rq("I-CLK", rq.cpu, "clock", what);
     } else if flags != c.clock_flags {
         let what = format!("clock_update_flags are {flags:#x}, {:#x} were due", c.clock_flags);
         report.rq("I-CLK", rq.cpu, "clock_update_flags", what);
-    } else if tif != c.tif {
-        let what = format!(
-            "{} was {}, but {}",
-            text(report, running),
-            told(tif),
-            if c.tif == 0 { "there is no reason to" } else { told_due(c.tif) }
-        );
+    }
+}
+
+/// The first thing that differs in a runqueue beside that.
+pub(super) fn runqueue<'a, H: Hooks>(model: &Model, rq: &'a Rq<'a, H>, report: &mut Report<'_>) {
+    let c = model.cpu(rq.cpu);
+    let tif = rq.curr().thread_info_flags.load(Ordering::Relaxed);
+    let next = number(rq.cfs.next.get());
+    if tif != c.tif {
+        let due = if c.tif == 0 { "there is no reason to" } else { told_due(c.tif) };
+        let what = format!("{} was {}, but {due}", text(report, running(rq)), told(tif));
         report.rq("I-RESCHED", rq.cpu, "resched", what);
     } else if (rq.next_class.get() == SchedClass::Fair) != c.fair_next {
-        let what = format!("next_class is {:?}", rq.next_class.get());
+        let what =
+            format!("next_class is {:?}, which is not what was woken or runs", rq.next_class.get());
         report.rq("I-RESCHED", rq.cpu, "next_class", what);
     } else if rq.nr_switches.get() != c.nr_switches {
         let what = format!("nr_switches is {}, {} was due", rq.nr_switches.get(), c.nr_switches);
         report.rq("I-CNT", rq.cpu, "nr_switches", what);
-    } else if name(cfs_rq.next.get()) != c.next {
+    } else if next != c.next {
         let what = format!(
-            "the buddy is {}, but it is {} by what was woken, picked, charged and dequeued",
-            text(report, name(cfs_rq.next.get())),
+            "the buddy is {}, but by what was woken, picked, charged and dequeued it is {}",
+            text(report, next),
             text(report, c.next)
         );
         report.cfs("I-BUD", rq.cpu, "next", what);
     } else {
         counts(model, rq, report);
     }
-    false
 }
 
 fn told(tif: u32) -> &'static str {
@@ -174,20 +185,20 @@ fn state<'a, H: Hooks>(
     let on_rq = p.on_rq.load(Ordering::Relaxed);
     let group = p.sched_task_group.get().map_or(0, |tg| tg.id.get());
     let pairs = [
-        ("se.on_rq", i64::from(se.on_rq.get()), i64::from(t.queued)),
-        ("on_rq", i64::from(on_rq), i64::from(t.on_rq)),
-        ("__state", i64::from(state), i64::from(t.state)),
-        ("throttled", i64::from(p.throttled.get()), i64::from(t.parked)),
-        ("cpu", i64::from(sched::task_cpu(p)), i64::from(t.cpu)),
-        ("group", i64::from(group), i64::from(t.group)),
-        ("nr_migrations", se.nr_migrations.get() as i64, t.migrations as i64),
-        ("rel_deadline", i64::from(se.rel_deadline.get()), i64::from(t.relative)),
+        ("se.on_rq", i128::from(se.on_rq.get()), i128::from(t.queued)),
+        ("on_rq", i128::from(on_rq), i128::from(t.on_rq)),
+        ("__state", i128::from(state), i128::from(t.state)),
+        ("throttled", i128::from(p.throttled.get()), i128::from(t.parked)),
+        ("cpu", i128::from(sched::task_cpu(p)), i128::from(t.cpu)),
+        ("group", i128::from(group), i128::from(t.group)),
+        ("nr_migrations", se.nr_migrations.get() as i128, t.migrations as i128),
+        ("rel_deadline", i128::from(se.rel_deadline.get()), i128::from(t.relative)),
     ];
     first_of(&pairs, "I-STATE", name, report)
 }
 
 fn first_of(
-    pairs: &[(&'static str, i64, i64)],
+    pairs: &[(&'static str, i128, i128)],
     invariant: &'static str,
     name: TaskName,
     report: &mut Report<'_>,
@@ -206,11 +217,11 @@ fn parameters<'a, H: Hooks>(
 ) -> bool {
     let se = &p.se;
     let pairs = [
-        ("policy", p.policy.get() as i64, t.policy as i64),
-        ("static_prio", i64::from(p.static_prio.get()), i64::from(t.static_prio)),
-        ("prio", i64::from(p.prio.get()), i64::from(t.static_prio)),
-        ("custom_slice", i64::from(se.custom_slice.get()), i64::from(t.custom)),
-        ("slice", se.slice.get() as i64, t.slice as i64),
+        ("policy", p.policy.get() as i128, t.policy as i128),
+        ("static_prio", i128::from(p.static_prio.get()), i128::from(t.static_prio)),
+        ("prio", i128::from(p.prio.get()), i128::from(t.static_prio)),
+        ("custom_slice", i128::from(se.custom_slice.get()), i128::from(t.custom)),
+        ("slice", se.slice.get() as i128, t.slice as i128),
     ];
     let invariant = if matches!(op, Op::Param { .. } | Op::Task { .. } | Op::Nice { .. }) {
         "I-PARAM"
@@ -218,8 +229,8 @@ fn parameters<'a, H: Hooks>(
         "I-SLICE"
     };
     let weights = [
-        ("load", se.load.weight.get() as i64, t.load as i64),
-        ("h_load", se.h_load.weight.get() as i64, t.weight as i64),
+        ("load", se.load.weight.get() as i128, t.load as i128),
+        ("h_load", se.h_load.weight.get() as i128, t.weight as i128),
     ];
     first_of(&pairs, invariant, name, report) || first_of(&weights, "I-WGT", name, report)
 }
@@ -257,6 +268,18 @@ fn times<'a, H: Hooks>(
     let (vlag, vruntime) = (se.vlag.get(), se.vruntime.get());
     if vlag != t.vlag {
         let most = model.longest(t.cpu).wrapping_add(model.set.tick);
+        let bound = u128::from(most) * u128::from(N0) / u128::from(t.weight.max(1));
+        if u128::from(vlag.unsigned_abs()) > bound && u128::from(t.vlag.unsigned_abs()) == bound {
+            let what = format!(
+                "lag of {} is {}, bound {} (longest slice + tick, at weight {})",
+                report.text(name),
+                ms(vlag),
+                ms(t.vlag.saturating_abs()),
+                t.weight
+            );
+            report.task("I-LAG", name, "vlag", what);
+            return true;
+        }
         let (invariant, why) = match t.why.vlag {
             Why::Kept => ("I-ONLY", "nothing happened to it"),
             Why::Reweighted => ("I-RW", "weight times lag is kept when the weight changes"),
@@ -268,11 +291,12 @@ fn times<'a, H: Hooks>(
             }
             _ => ("I-LAG", "V - vruntime, with curr charged up to now, and within the limit"),
         };
+        let (is, due) = in_words(vlag, t.vlag);
         let what = format!(
             "lag of {} is stored as {}, {} was due: {why} (longest slice and a tick now: {}, at weight {})",
             report.text(name),
-            ms(vlag),
-            ms(t.vlag),
+            is,
+            due,
             ms(most as i64),
             t.weight
         );

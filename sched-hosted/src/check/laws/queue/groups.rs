@@ -99,8 +99,8 @@ impl Before {
 }
 
 impl Model {
-    /// The step of an operation on groups. False: it cannot be said what exactly it does, since several queues came back
-    /// in an order that does not show.
+    /// The step of an operation on groups. False: it cannot be said what exactly it does, since several queues came
+    /// back in an order that does not show.
     pub fn group_step<H: Hooks>(
         &mut self,
         op: &Op,
@@ -152,8 +152,8 @@ impl Model {
         self.resched(cpu, NOW);
     }
 
-    /// Queues that have runtime again: what runs may have been charged, and parked tasks join as if they were woken. Which
-    /// queues those are is a question of quotas, so it is taken from the result.
+    /// Queues that have runtime again: what runs may have been charged, and parked tasks join as if they were woken.
+    /// Which queues those are is a question of quotas, so it is taken from the result.
     fn come_back<H: Hooks>(
         &mut self,
         before: &Before,

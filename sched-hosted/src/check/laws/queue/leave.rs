@@ -106,7 +106,7 @@ impl Model {
         }
         let stays_delayed = !joining.woken && self.task(task).delayed;
         let c = self.c(cpu);
-        c.nr_queued += 1;
+        c.nr_queued = c.nr_queued.wrapping_add(1);
         c.nr_runnable = c.nr_runnable.wrapping_add(u32::from(!stays_delayed));
         c.changes += 1;
         let t = self.t(task);
@@ -128,7 +128,7 @@ impl Model {
     /// A delayed task was woken: its debt is what it is now; if that is limited, it is placed anew.
     fn requeue(&mut self, cpu: u32, task: u32) {
         if self.store_lag(cpu, task, Why::Requeued) {
-            self.c(cpu).nr_queued -= 1;
+            self.c(cpu).nr_queued = self.cpu(cpu).nr_queued.wrapping_sub(1);
             let in_tree = self.task(task).in_tree;
             if in_tree {
                 self.leave(cpu, task);
@@ -137,7 +137,7 @@ impl Model {
             if in_tree {
                 self.join(cpu, task);
             }
-            self.c(cpu).nr_queued += 1;
+            self.c(cpu).nr_queued = self.cpu(cpu).nr_queued.wrapping_add(1);
         }
         self.t(task).delayed = false;
         self.c(cpu).nr_runnable = self.cpu(cpu).nr_runnable.wrapping_add(1);

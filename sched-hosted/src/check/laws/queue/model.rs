@@ -81,6 +81,8 @@ pub(super) struct Task {
     /// Of equal deadlines the one that joined the tree first goes first.
     pub joined: u64,
     pub why: Whys,
+    /// The present operation may have changed it.
+    pub touched: bool,
 }
 
 /// A runqueue and its root queue.
@@ -139,6 +141,8 @@ pub(super) struct Model {
     pub wide: bool,
     /// Something was asked that cannot be between two operations: the state before was wrong already.
     pub lost: bool,
+    /// Which of those that nothing concerned are looked at more closely next.
+    pub turn: u32,
     /// The task that the operation names has to park, since its queue is throttled.
     pub must_park: bool,
     /// Whose flat weight was looked at, and how many changes of the levels came before that.
@@ -163,7 +167,10 @@ impl Model {
     /// A live task.
     pub fn t(&mut self, task: u32) -> &mut Task {
         match &mut self.tasks[task as usize] {
-            Some(t) => t,
+            Some(t) => {
+                t.touched = true;
+                t
+            }
             None => unreachable!("a task that operations name is live"),
         }
     }

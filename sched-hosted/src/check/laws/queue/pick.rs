@@ -24,8 +24,8 @@ impl Model {
         best.map(|(name, _)| name)
     }
 
-    /// Of those owed service the earliest deadline, curr if it is strictly earlier; before that, with `protect`, the buddy,
-    /// and curr while it is protected. One that is alone need not be owed anything.
+    /// Of those owed service the earliest deadline, curr if it is strictly earlier; before that, with `protect`, the
+    /// buddy, and curr while it is protected. One that is alone need not be owed anything.
     pub fn pick(&mut self, cpu: u32, protect: bool) -> Option<u32> {
         let curr = self.competing_curr(cpu);
         if self.cpu(cpu).nr_queued == 1 {
@@ -141,8 +141,9 @@ impl Model {
         }
     }
 
-    /// How far a picked task may run undisturbed: to the end of its request, or less if there is a shorter one: to where
-    /// it is not owed service any more, or by the shorter one's length. Without RUN_TO_PARITY the base slice counts.
+    /// How far a picked task may run undisturbed: to the end of its request, or less if there is a shorter one: to
+    /// where it is not owed service any more, or by the shorter one's length. Without RUN_TO_PARITY the base slice
+    /// counts.
     fn protect(&mut self, cpu: u32, task: u32) {
         let shortest = if self.on(SchedFeat::RUN_TO_PARITY) {
             self.shortest(cpu)

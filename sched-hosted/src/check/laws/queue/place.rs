@@ -5,9 +5,9 @@ use super::model::{Model, Why, World};
 use sched_core::features::SchedFeat;
 
 impl Model {
-    /// `task` is given its place: at the lag that it left with, measured once it is there. Putting it at `V - l` moves V
-    /// to `V - l * w / (W + w)`, so `l` is `lag * (W + w) / W`. A request of its own follows, half of it if it is new,
-    /// unless it was only moved: then it keeps its distance from the deadline.
+    /// `task` is given its place: at the lag that it left with, measured once it is there. Putting it at `V - l` moves
+    /// V to `V - l * w / (W + w)`, so `l` is `lag * (W + w) / W`. A request of its own follows, half of it if it is
+    /// new, unless it was only moved: then it keeps its distance from the deadline.
     ///
     /// `counted` says that the task is in nr_queued already.
     pub fn place(&mut self, cpu: u32, task: u32, initial: bool, counted: bool) {
@@ -80,8 +80,8 @@ impl Model {
         world.flat_weight(task)
     }
 
-    /// `task` has the flat weight `weight` from now on. Its service, not its virtual time, is what is kept: the lag, and
-    /// with it the distances of deadline and protection from V, times the weight. Not so a protection that is over.
+    /// `task` has the flat weight `weight` from now on. Its service, not its virtual time, is what is kept: the lag,
+    /// and with it the distances of deadline and protection from V, times the weight. Not so a protection that is over.
     pub fn reweight(&mut self, cpu: u32, task: u32, weight: u64) {
         let old = self.task(task).weight;
         if old == weight {

@@ -134,6 +134,7 @@ impl Model {
             migrations: 0,
             joined: 0,
             why: Whys::default(),
+            touched: true,
         };
         self.tasks[task as usize] = Some(new);
         self.live.push(task);
@@ -238,8 +239,8 @@ impl Model {
         }
     }
 
-    /// A change of parameters or group: out of the queue and off the CPU, the change, and back. Whether it was queued, and
-    /// whether it was running.
+    /// A change of parameters or group: out of the queue and off the CPU, the change, and back. Whether it was
+    /// queued, and whether it was running.
     fn change(
         &mut self,
         task: u32,

@@ -31,10 +31,14 @@ impl Model {
             self.tasks[name.0 as usize] = Some(task_of(driver, p));
         }
         for rq in machine.runqueues() {
-            self.cpus.push(cpu_of(rq));
+            let mut cpu = cpu_of(rq);
+            // A faulty class may leave names of the dead behind.
+            for name in [&mut cpu.running, &mut cpu.curr, &mut cpu.next] {
+                *name = name.filter(|&name| matches!(self.tasks.get(name as usize), Some(Some(_))));
+            }
+            self.cpus.push(cpu);
             let mut node = rq.cfs.tasks_timeline.first();
-            let queued = rq.cfs.h_nr_queued.get();
-            for _ in 0..queued {
+            for _ in 0..self.live.len() {
                 let Some(se) = node else { break };
                 self.joins += 1;
                 let joined = self.joins;
@@ -82,6 +86,7 @@ fn task_of<'a, H: Hooks>(driver: &Driver<'a, H>, p: &'a TaskStruct<'a, H>) -> Ta
         migrations: se.nr_migrations.get(),
         joined: 0,
         why: Whys::default(),
+        touched: true,
     }
 }
 
