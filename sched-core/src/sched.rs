@@ -519,8 +519,8 @@ impl<'a, H: Hooks + 'a> Default for TaskGroup<'a, H> {
     }
 }
 
-/// struct task_struct, as far as the fair class and the core around it look at it. Its entity begins at a cache line, and
-/// it is six of them long: a power of two would let tasks compete for the same sets of a cache.
+/// struct task_struct, as far as the fair class and the core around it look at it. Its entity begins at a cache line,
+/// and it is six of them long: a power of two would let tasks compete for the same sets of a cache.
 #[repr(C, align(64))]
 pub struct TaskStruct<'a, H: Hooks + 'a> {
     /// Its entity.

@@ -184,8 +184,8 @@ pub trait Hooks {
         let _ = warn;
     }
 
-    /// __schedule() is about to switch from rq->curr to `p`. What is returned runs instead: `p`, or another task that is
-    /// queued on `rq` and awake, or its idle task. (A replay goes on with what a recorded kernel picked.)
+    /// __schedule() is about to switch from rq->curr to `p`. What is returned runs instead: `p`, or another task that
+    /// is queued on `rq` and awake, or its idle task. (A replay goes on with what a recorded kernel picked.)
     #[inline(always)]
     fn picked<'a>(
         &self,

@@ -5,7 +5,6 @@ mod bench;
 mod check;
 mod compare;
 mod museum;
-mod replay;
 
 pub(crate) use compare::duration_ns;
 
@@ -55,8 +54,6 @@ enum Verb {
     Museum(museum::MuseumArgs),
     /// What single fast paths cost, beside the kernel's own code or with a patch
     Bench(bench::BenchArgs),
-    /// Replays a recording of a real kernel: does the model decide as that kernel decided?
-    Replay(replay::ReplayArgs),
     /// Runs, makes and shrinks .ops files: the class operation by operation, with the state after each
     Ops(ops::run::OpsArgs),
     /// Compares the class here with the kernel's own code, operation by operation
@@ -102,7 +99,6 @@ fn run(cli: Cli, out: &mut dyn Write) -> Result<u8> {
         Some(Verb::Check(args)) => check::main(&args, out),
         Some(Verb::Museum(args)) => museum::main(&args, out),
         Some(Verb::Judge(args)) => crate::soak::serve(&args, out),
-        Some(Verb::Replay(args)) => replay::main(&args, out),
         Some(Verb::Ops(args)) => ops::run::main(&args, out),
         Some(Verb::Diff(args)) => crate::oracle::diff::main(&args, out),
         Some(Verb::Oracle(args)) => crate::oracle::main(&args, out),

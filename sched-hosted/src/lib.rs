@@ -14,7 +14,6 @@ pub mod error;
 pub mod map;
 pub mod ops;
 pub mod oracle;
-pub mod replay;
 pub mod report;
 pub mod shrink;
 pub mod sim;

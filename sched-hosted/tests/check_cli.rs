@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairlab check`, run as a user runs it: what it says when nothing is wrong, what it makes of a patch that is wrong, and
-//! what it says to nonsense.
+//! `fairlab check`, run as a user runs it: what it says when nothing is wrong, what it makes of a patch that is wrong,
+//! and what it says to nonsense.
 
 use serde_json::Value;
 use std::path::Path;

@@ -220,9 +220,9 @@ proptest! {
         })?;
     }
 
-    /// sched_setattr() with what is set already takes a waiting task off the queue and puts it back. Nothing that counts
-    /// or weighs changes; the request stays as long as it was, and the place differs by roundings. Exceptions: a lag
-    /// beyond the limit of entity_lag() is cut (so the task may come nearer to V, never go further away), who runs
+    /// sched_setattr() with what is set already takes a waiting task off the queue and puts it back. Nothing that
+    /// counts or weighs changes; the request stays as long as it was, and the place differs by roundings. Exceptions: a
+    /// lag beyond the limit of entity_lag() is cut (so the task may come nearer to V, never go further away), who runs
     /// loses its protection, a delayed task may be cut to lag 0, and among equal deadlines the task is the last now.
     #[test]
     fn setparam_to_what_is_set_keeps_the_place(

@@ -2,6 +2,7 @@
 //! What remains of the class: parameters, priority changes, initialisation.
 
 use crate::core::{resched_curr, wakeup_preempt};
+use crate::museum;
 use crate::sched::{
     CfsRq, Machine, NSEC_PER_MSEC, Rq, TaskStruct, WakeFlags, nice_to_prio, task_current_donor,
     task_on_rq_queued,
@@ -33,6 +34,7 @@ pub fn __setparam_fair<'a, H: Hooks>(
         se.slice.set(attr.sched_runtime.clamp(NSEC_PER_MSEC / 10, NSEC_PER_MSEC * 100));
     } else {
         se.custom_slice.set(false);
+        museum!(machine, L10B => { return });
         se.slice.set(u64::from(machine.sysctl_sched_base_slice.get()));
     }
 }

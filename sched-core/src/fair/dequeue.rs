@@ -190,6 +190,13 @@ pub fn __dequeue_task<'a, H: Hooks>(
         );
     }
     update_entity_lag(cfs_rq, se);
+    museum!(rq.machine, L04B => {
+        if !is(cfs_rq.curr.get(), se) && !se.sched_delayed.get() {
+            __dequeue_entity(cfs_rq, se);
+            update_entity_lag(cfs_rq, se);
+            super::timeline::__enqueue_entity(cfs_rq, se);
+        }
+    });
 
     if task_delayed {
         WARN_ON_ONCE!(rq.hooks(), !se.sched_delayed.get());

@@ -2,6 +2,8 @@
 //! Arrival: a task is woken, is new, or comes back from a change.
 
 use super::avg_vruntime::update_entity_lag;
+#[cfg(feature = "museum")]
+use super::avg_vruntime::{sum_w_vruntime_add, sum_w_vruntime_sub};
 use super::bandwidth::{check_enqueue_throttle, enqueue_throttled_task, task_is_throttled};
 use super::dequeue::clear_delayed;
 use super::group::{
@@ -98,6 +100,17 @@ pub fn requeue_delayed_entity<'a, H: Hooks>(cfs_rq: &'a CfsRq<'a, H>, se: &'a Sc
     if update_entity_lag(cfs_rq, se) {
         rq.count(Counter::RequeuePlaced);
         cfs_rq.h_nr_queued.set(cfs_rq.h_nr_queued.get() - 1);
+        museum!(rq.machine, T02B => {
+            if !is(cfs_rq.curr.get(), se) {
+                sum_w_vruntime_sub(cfs_rq, se);
+                place_entity(cfs_rq, se, QueueFlags::empty());
+                sum_w_vruntime_add(cfs_rq, se);
+                cfs_rq.h_nr_queued.set(cfs_rq.h_nr_queued.get() + 1);
+                update_load_avg(cfs_rq, se, 0);
+                clear_delayed(se);
+                return;
+            }
+        });
         if !is(cfs_rq.curr.get(), se) {
             __dequeue_entity(cfs_rq, se);
         }

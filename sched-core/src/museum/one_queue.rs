@@ -108,6 +108,12 @@ pub const D17: Bug = Bug(42);
 pub const D19: Bug = Bug(43);
 /// D19b-delayed-uncounted-when-moved.
 pub const D19B: Bug = Bug(44);
+/// T02b-placed-in-place.
+pub const T02B: Bug = Bug(45);
+/// L04b-V-of-the-others.
+pub const L04B: Bug = Bug(46);
+/// L10b-slice-not-taken-back.
+pub const L10B: Bug = Bug(47);
 
 /// The bugs.
 pub const ONE_QUEUE: &[Exhibit] = &[
@@ -227,6 +233,13 @@ pub const ONE_QUEUE: &[Exhibit] = &[
              that reweight_eevdf() never meets one that is in the tree.",
     ),
     shows(
+        T02B,
+        "T02b-placed-in-place",
+        "8dafa9d0eb1a, where v7.3 moves a waiting entity: requeue_delayed_entity()",
+        "a delayed task that is placed anew stays where it is in the tree",
+        &["I-AUG"],
+    ),
+    shows(
         T03,
         "T03-curr-in-sums",
         "d2929762cc3f (Fixes 8dafa9d0eb1a): sched/eevdf: Fix heap corruption more",
@@ -290,6 +303,13 @@ pub const ONE_QUEUE: &[Exhibit] = &[
              that reweight_eevdf() never meets one that is in the tree.",
     ),
     shows(
+        L04B,
+        "L04b-V-of-the-others",
+        "afae8002b4fd, where v7.3 measures before a change of weight: __dequeue_task()",
+        "a waiting task that leaves for a change has its lag measured against the V of the others",
+        &["I-LAG", "I-RW"],
+    ),
+    shows(
         L05,
         "L05-reweight-by-placement",
         "101f3498b4bd, which reverts 6d71a9c61604",
@@ -321,6 +341,13 @@ pub const ONE_QUEUE: &[Exhibit] = &[
         ),
         "A machine's base slice does not change while it runs here, and sched_setattr() writes the \
              slice itself when a custom one is taken back.",
+    ),
+    shows(
+        L10B,
+        "L10b-slice-not-taken-back",
+        "2f2fc17bab00, a plausible second form",
+        "a sleeper whose custom slice is taken back keeps it until its next placement",
+        &["I-SLICE"],
     ),
     shows(
         L11,

@@ -114,8 +114,8 @@ pub const KNOWN: &[Known] = &[
 /// util_avg from here on has a sum that overflows its 32 bits.
 const WIDE_UTIL: u64 = 89_962;
 
-/// Those of [`KNOWN`] that the present state of `driver` shows, as far as that can be seen at little cost: a bit each, by
-/// their place in the table.
+/// Those of [`KNOWN`] that the present state of `driver` shows, as far as that can be seen at little cost: a bit each,
+/// by their place in the table.
 pub fn met<H: Hooks>(driver: &Driver<'_, H>) -> u32 {
     let mut met = 0;
     let mut note = |id: &str, is: bool| {

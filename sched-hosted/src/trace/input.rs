@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Opens a recording: plain text, `.xz`, `.gz` or `.zst`, told apart by their first bytes, whatever the name. Others are
-//! named, with the command that turns them into text.
+//! Opens a recording: plain text, `.xz`, `.gz` or `.zst`, told apart by their first bytes, whatever the name. Others
+//! are named, with the command that turns them into text.
 
 use super::zstd::ZstdReader;
 use crate::error::{Error, Result};

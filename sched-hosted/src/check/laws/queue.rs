@@ -6,8 +6,8 @@
 //! is there, to the last bit: who is not named by the operation as well as who is. What no rule of one queue decides
 //! is taken over from the result: the shares of groups, and whom a quota parks.
 //!
-//! No rounding is allowed for, since the class of 64-bit machines divides where it divides and rounds as C does: charges
-//! and requests down, V down, lag that is inflated or rescaled towards 0. Where the 64 bits of the class do not
+//! No rounding is allowed for, since the class of 64-bit machines divides where it divides and rounds as C does:
+//! charges and requests down, V down, lag that is inflated or rescaled towards 0. Where the 64 bits of the class do not
 //! suffice nothing is judged: that is v7.3's own limit (`wide-keys-without-tick`).
 
 mod average;
