@@ -36,7 +36,7 @@
 //!
 //! # What is not modelled
 //!
-//! Other classes than fair and idle, balancing and the choice of a CPU, hrtick, core scheduling, proxy execution, NUMA
+//! Other classes than fair and idle, balancing and the choice of a CPU, core scheduling, proxy execution, NUMA
 //! and cache-aware scheduling, irq and steal time, schedstats, uclamp, PSI, groups that go away, bursts.
 //! Documentation/limits.rst has the list and what follows from it.
 

@@ -8,7 +8,7 @@ use sched_core::core::*;
 use sched_core::fair::preempt::yield_to_task_fair;
 use sched_core::features::SchedFeat;
 use sched_core::pelt::update_idle_rq_clock_pelt;
-use sched_core::sched::{Policy, TASK_INTERRUPTIBLE};
+use sched_core::sched::{Policy, RqClockFlags, TASK_INTERRUPTIBLE};
 
 /// Only to who is queued and awake can be yielded; the operation language refuses anything else before the class is
 /// asked.
@@ -51,6 +51,7 @@ fn idle_time_is_lost_by_a_cpu_that_was_always_busy() {
     for (util_sum, lost) in [(busy, 500), (busy - 1, 0), (0, 0)] {
         let memory = Memory::default();
         let world = World::new(&memory, SchedFeat::DEFAULT);
+        world.rq.clock_update_flags.set(RqClockFlags::RQCF_UPDATED);
         world.rq.clock_task.set(10_000);
         world.rq.clock_pelt.set(9_500);
         world.rq.cfs.avg.util_sum.set(util_sum);

@@ -21,7 +21,7 @@ use crate::compare::side::Side;
 use crate::error::{Error, Result};
 use crate::ops::Program;
 use crate::ops::run::Failure;
-pub use job::FULL_EVERY;
+pub use job::full_every;
 use job::{Job, Shared};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

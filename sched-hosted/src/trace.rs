@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Recordings of a real kernel: ftrace text in, a workload out.
 //!
-//! In the order in which a recording meets them: [`input`] opens it (plain, `.xz`, `.gz` or `.zst`), [`reader`] streams
-//! it line by line in bounded memory, [`mod@line`] takes one line apart into an [`event`], [`problems`] is what was
-//! wrong with it and survived; then [`extract`] follows who runs, sleeps and wakes whom, and [`resolve`] makes of that a
-//! [`script`]: per CPU its tasks, each with what it does, in a form that can be played in a closed loop.
+//! In the order in which a recording meets them: [`input`] opens it (plain, `.xz`, `.gz` or `.zst`), [`reader`]
+//! streams it line by line in bounded memory, [`mod@line`] takes one line apart into an [`event`], [`problems`] is
+//! what was wrong with it and survived; then [`extract`] follows who runs, sleeps and wakes whom, and [`resolve`]
+//! makes of that a [`script`]: per CPU its tasks, each with what it does, in a form that can be played in a closed
+//! loop.
 //!
 //! What is read is the text of `trace` or `trace_pipe` with the events sched_switch, sched_waking,
 //! sched_wakeup, sched_wakeup_new, sched_process_fork, sched_process_exit, sched_stat_runtime and

@@ -474,7 +474,14 @@ fn the_table_has_every_invariant() {
     let table = page.lines().filter_map(|line| line.strip_prefix("``I-")?.split("``").next());
     let documented: std::collections::BTreeSet<String> =
         table.map(|name| format!("I-{name}")).collect();
-    assert_eq!(documented, tripped.iter().map(|name| name.to_string()).collect());
+    for name in &tripped {
+        assert!(documented.contains(*name), "{name} is not documented");
+    }
+    // The laws are tripped elsewhere.
+    let laws = [include_str!("check_laws.rs"), include_str!("check_load.rs")].concat();
+    for name in documented.iter().filter(|name| !tripped.contains(name.as_str())) {
+        assert!(laws.contains(&format!("\"{name}\"")), "nothing trips {name}");
+    }
     for known in KNOWN {
         assert!(page.contains(&format!("``{}``", known.id)), "{} is not documented", known.id);
     }

@@ -21,6 +21,7 @@ fn budget(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
         failure_persistence: None,
+        max_global_rejects: 10 * cases,
         rng_seed: RngSeed::Fixed(11),
         ..ProptestConfig::default()
     }
@@ -87,6 +88,11 @@ fn catch_up(driver: &mut Driver<'_, Counters>) {
     for cpu in 0..driver.nr_cpus() {
         let _ = driver.apply(&Op::UpdateCurr { cpu });
     }
+}
+
+/// There is no such task: another case is needed.
+fn nobody() -> Result<(), TestCaseError> {
+    Err(TestCaseError::reject("nobody is in that state"))
 }
 
 fn rename(names: &[u32], value: Value) -> Value {
@@ -233,7 +239,7 @@ proptest! {
         after(&header, &ops, |driver| {
             catch_up(driver);
             let waits = |t: &sched_hosted::ops::class::TaskInfo| t.state == TaskState::Runnable && !t.running;
-            let Some(name) = some_task(driver, waits) else { return Ok(()) };
+            let Some(name) = some_task(driver, waits) else { return nobody() };
             let delayed = some_task(driver, |t| t.state == TaskState::Delayed).is_some();
             let p = driver.task_struct(name).expect("it is live");
             let policy = match p.policy.get() {
@@ -270,7 +276,7 @@ proptest! {
         nice in -20i32..=19,
     ) {
         after(&header, &ops, |driver| {
-            let Some(name) = some_task(driver, |t| t.state == TaskState::Blocked) else { return Ok(()) };
+            let Some(name) = some_task(driver, |t| t.state == TaskState::Blocked) else { return nobody() };
             let p = driver.task_struct(name).expect("it is live");
             let present = p.static_prio.get() - 120;
             let (lag0, load0) = (p.se.vlag.get(), p.se.load.weight.get());

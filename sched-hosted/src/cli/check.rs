@@ -374,7 +374,7 @@ impl Report {
         text.push_str(&format!(
             "checks: cheap ones{laws} after each operation; all by brute force after each {}th and at the end of a \
              run: {}\n",
-            soak::FULL_EVERY,
+            soak::full_every(self.laws),
             grouped(self.full_checks),
         ));
         if !self.known.is_empty() {
@@ -391,6 +391,11 @@ impl Report {
         match &self.found {
             None => text.push_str("Nothing found.\n"),
             Some(found) => text.push_str(&found.screen()),
+        }
+        if self.found.is_some() && self.laws && self.patches != "none" {
+            text.push_str(
+                "The laws are those of the release: where the patch is meant to differ, add --no-laws.\n",
+            );
         }
         text
     }

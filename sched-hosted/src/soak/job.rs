@@ -18,8 +18,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Every so many operations, and at the end of each run, all invariants are checked by brute force.
-pub const FULL_EVERY: u64 = 16;
+/// After every so many operations, and at the end of each run, all invariants are checked by brute force. That is
+/// what takes most of the time when the laws are left out, which is done for speed.
+pub const fn full_every(laws: bool) -> u64 {
+    if laws { 16 } else { 64 }
+}
 /// Every so many operations a job looks whether it is to end.
 const LOOK_EVERY: u64 = 128;
 
@@ -288,6 +291,7 @@ impl Play<'_> {
         generator: &mut Generator,
         operations: u64,
     ) -> Option<Failure> {
+        let full_every = full_every(self.shared.plan.side.laws);
         let mut done = 0;
         while done < operations {
             let op = generator.next(class);
@@ -298,7 +302,7 @@ impl Play<'_> {
                 continue;
             }
             done += 1;
-            let full = done.is_multiple_of(FULL_EVERY) || done == operations;
+            let full = done.is_multiple_of(full_every) || done == operations;
             if full {
                 self.totals.full_checks += 1;
                 self.totals.known |= known::met(class);
