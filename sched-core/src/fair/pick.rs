@@ -88,6 +88,15 @@ pub fn cancel_protect_slice<H: Hooks>(se: &SchedEntity<'_, H>) {
     }
 }
 
+/// Who was nominated: cfs_rq->next.
+#[inline(always)]
+fn buddy<'a, H: Hooks>(cfs_rq: &CfsRq<'a, H>) -> Option<&'a SchedEntity<'a, H>> {
+    museum!(rq_of(cfs_rq).machine, D07 => {
+        if !rq_of(cfs_rq).machine.sched_feat(SchedFeat::NEXT_BUDDY) { return None }
+    });
+    cfs_rq.next.get()
+}
+
 /// pick_eevdf(): the eligible entity with the earliest deadline, curr included; with `protect`, curr or the buddy
 /// before that.
 ///
@@ -111,15 +120,10 @@ pub fn pick_eevdf<'a, H: Hooks>(
         return curr.or(se);
     }
 
-    #[allow(unused_mut, reason = "museum")]
-    let mut next = cfs_rq.next.get();
-    museum!(rq.machine, D07 => {
-        if !rq.machine.sched_feat(SchedFeat::NEXT_BUDDY) { next = None }
-    });
     // The buddy costs the others latency, not their share.
     if protect
         && rq.machine.sched_feat(SchedFeat::PICK_BUDDY)
-        && let Some(next) = next
+        && let Some(next) = buddy(cfs_rq)
         && entity_eligible(cfs_rq, next)
     {
         WARN_ON_ONCE!(rq.hooks(), next.sched_delayed.get());
