@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// A row may grow by so much, percent.
-pub const GROWTH_PERCENT: f64 = 2.0;
+pub const GROWTH_PERCENT: u64 = 2;
 /// Functions that are kept of a row: what is smaller explains nothing.
 const FUNCTIONS: usize = 12;
 
@@ -76,8 +76,8 @@ impl Baseline {
                 continue;
             };
             let change = percent(row.per_op(), before.per_op());
-            smaller += usize::from(change < -GROWTH_PERCENT);
-            if change > GROWTH_PERCENT {
+            smaller += usize::from(beyond(row, before));
+            if beyond(before, row) {
                 found.grown += 1;
                 let (old, new) = (before.per_op(), row.per_op());
                 let _ = writeln!(
@@ -110,6 +110,14 @@ impl Kept {
     fn per_op(&self) -> f64 {
         self.instructions as f64 / self.ops.max(1) as f64
     }
+}
+
+/// Whether an operation takes [`GROWTH_PERCENT`] more in `new` than in `old`; exactly, without a quotient.
+fn beyond(old: &Kept, new: &Kept) -> bool {
+    let scaled = |one: &Kept, other: &Kept, percent: u64| {
+        u128::from(one.instructions) * u128::from(other.ops) * u128::from(percent)
+    };
+    scaled(new, old, 100) > scaled(old, new, 100 + GROWTH_PERCENT)
 }
 
 fn percent(new: f64, old: f64) -> f64 {
