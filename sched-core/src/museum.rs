@@ -66,7 +66,7 @@ pub fn absent() -> impl Iterator<Item = &'static Absent> {
 }
 
 /// `museum!(machine, NAME => { faulty logic })`: a statement that runs the block if the bug NAME of
-/// [`museum`](crate::museum) is on in `machine`; nothing at all without the feature.
+/// [`museum`](mod@crate::museum) is on in `machine`; nothing at all without the feature.
 #[macro_export]
 macro_rules! museum {
     ($machine:expr, $bug:ident => $wrong:block) => {

@@ -811,7 +811,7 @@ impl<'a, H: Hooks + 'a> Machine<'a, H> {
         self.patches.set(patches);
     }
 
-    /// Whether a bug of the [`museum`](crate::museum) is put back.
+    /// Whether a bug of the [`museum`](mod@crate::museum) is put back.
     #[cfg(feature = "museum")]
     #[inline(always)]
     pub fn bug(&self, bug: crate::museum::Bug) -> bool {

@@ -101,7 +101,7 @@ pub struct Config {
     pub groups: u32,
     /// 0 up, 1 smp, 2 concur, 3 max, 4 tasks.
     pub cgroup_mode: u32,
-    /// One bit for each of [`Oracle::features`].
+    /// One bit for each of [`Oracle::features`](super::Oracle::features).
     pub features: u32,
     /// The base slice, ns; 0 for the default of so many CPUs.
     pub base_slice_ns: u32,
