@@ -7,7 +7,8 @@ use std::path::Path;
 
 #[test]
 fn the_corpus_uncovers_nothing() {
-    for (name, target) in TARGETS {
+    // The canary's class is wrong on purpose: what it makes of an input says nothing.
+    for (name, target) in TARGETS.into_iter().filter(|(name, _)| *name != CANARY) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(corpus_of(name));
         let entries = fs::read_dir(&folder).expect("each target has a corpus");
         let mut files: Vec<_> =

@@ -123,7 +123,7 @@ pub const ONE_QUEUE: &[Exhibit] = &[
         "650cad561cce (Fixes af4cf40470c2): sched/eevdf: Fix avg_vruntime()",
         "a negative weighted sum is divided towards 0, so that V lies one too far right and one \
          placed there is not eligible",
-        &["I-ELIG0", "I-SUM"],
+        &["I-LAG", "I-ELIG0", "I-SUM"],
     ),
     shows(
         A02,
@@ -175,7 +175,7 @@ pub const ONE_QUEUE: &[Exhibit] = &[
         "A07b-reference-left-behind",
         "e08d007f9d81, the reverse",
         "the sum follows V and the reference does not",
-        &["I-SUM"],
+        &["I-LAG", "I-SUM"],
     ),
     shows(
         A09,
@@ -204,7 +204,7 @@ pub const ONE_QUEUE: &[Exhibit] = &[
         "A12-weight-truncated-in-delta",
         "db4551e2ba34: sched/fair: Use full weight to __calc_delta()",
         "vruntime advances by a weight without its low bits",
-        &["I-CLK", "I-FAIR"],
+        &["I-PLACE", "I-CLK", "I-FAIR"],
     ),
     shows(
         A14,
@@ -314,7 +314,7 @@ pub const ONE_QUEUE: &[Exhibit] = &[
         "L05-reweight-by-placement",
         "101f3498b4bd, which reverts 6d71a9c61604",
         "a change of weight of the running entity inflates its lag as if it joined",
-        &["I-RW"],
+        &["I-LAG", "I-RW"],
     ),
     shows(
         L07,
@@ -361,7 +361,7 @@ pub const ONE_QUEUE: &[Exhibit] = &[
         "L11b-deadline-kept-by-sleepers",
         "82e9d0456e06, the reverse",
         "a sleeper keeps its distance to the deadline as if it had only been moved",
-        &["I-PLACE"],
+        &["I-STATE", "I-PLACE"],
     ),
     shows(
         L12,
@@ -391,14 +391,14 @@ pub const ONE_QUEUE: &[Exhibit] = &[
         "e67e3e738f08",
         "the completion of a delayed dequeue below a throttled group does not put the task to \
          sleep",
-        &["I-DLY"],
+        &["I-STATE", "I-DLY"],
     ),
     shows(
         D04B,
         "D04b-delayed-never-blocked",
         "e67e3e738f08, on all levels",
         "the completion of a delayed dequeue does not put the task to sleep",
-        &["I-DLY"],
+        &["I-STATE", "I-DLY"],
     ),
     shows(
         D07,
@@ -412,7 +412,7 @@ pub const ONE_QUEUE: &[Exhibit] = &[
         "D11-waits-for-inactive",
         "b7ca5743a260 (Fixes 152e11f6df29)",
         "who waits for a delayed task to be off the queue does not complete its dequeue",
-        &["I-DLY"],
+        &["I-CLK", "I-DLY"],
     ),
     shows(
         D14,
@@ -434,28 +434,28 @@ pub const ONE_QUEUE: &[Exhibit] = &[
         "6d2051403d6c",
         "a delayed dequeue takes the estimate from an average that does not have the last stint \
          yet",
-        &["I-PELT"],
+        &["I-UEST", "I-PELT"],
     ),
     shows(
         D15B,
         "D15b-no-estimate-when-delayed",
         "6d2051403d6c, a plausible second form",
         "a delayed dequeue makes no estimate",
-        &["I-PELT"],
+        &["I-UEST", "I-PELT"],
     ),
     shows(
         D16,
         "D16-requeue-uncharged",
         "333238da9a19: sched: Update time before requeueing delayed entities",
         "a delayed task is requeued without charging what runs",
-        &["I-CLK"],
+        &["I-CLK", "I-DLY"],
     ),
     shows(
         D17,
         "D17-queued-taken-for-runnable",
         "cd9626e9ebc7 (Fixes 152e11f6df29)",
         "a wakeup takes a delayed task for one that runs already",
-        &["I-DLY"],
+        &["I-STATE", "I-DLY"],
     ),
     shows(
         D19,
