@@ -87,3 +87,19 @@ fn paranoid_sums_give_up_bits_of_the_weights() {
     }
     assert_eq!(cfs_rq.sum_shift.get(), 1, "2^27 * 2^36 twice is one bit too much");
 }
+
+/// The root group has no share of anything: its sums over the CPUs are not kept.
+#[test]
+fn the_root_group_keeps_no_sums() {
+    let memory = Memory::default();
+    let world = World::new(&memory, SchedFeat::DEFAULT);
+    wake_up_new_task(world.machine, world.fork(0, Policy::SCHED_NORMAL, 0));
+    __schedule(world.rq);
+    for tick in 2..200 {
+        world.machine.set_sched_clock(tick * 1_000_000);
+        sched_tick(world.rq);
+    }
+    assert_ne!(world.cfs().avg.load_avg.get(), 0, "the queue's own is kept");
+    let root = &world.machine.root_task_group;
+    assert_eq!(root.load_avg.load(sched_core::sync::Ordering::Relaxed), 0);
+}
